@@ -1,0 +1,181 @@
+"""Moorage makes any storage fast to one path tree that is safe to let software loose on.
+
+Users hold a :class:`Filesystem`, often a :class:`CompositeFilesystem`; authors implement :class:`Provider` or, for
+stores of keys, :class:`ObjectClient`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from moorage.composite import CompositeFilesystem, Mountable, TreeFilesystem
+from moorage.errors import (
+    BusyError,
+    ClosedError,
+    ConfigError,
+    ConflictError,
+    ContextRequiredError,
+    DirectoryNotEmptyError,
+    EncodingError,
+    InexpressibleNameError,
+    InvalidArgumentError,
+    InvalidPathError,
+    LimitExceededError,
+    LinkLoopError,
+    MoorageError,
+    NameTooLongError,
+    NoMountError,
+    NoSpaceError,
+    NotRegularFileError,
+    OperationTimeoutError,
+    PathEscapeError,
+    PathExistsError,
+    PathIsDirectoryError,
+    PathNotDirectoryError,
+    PathNotFoundError,
+    PermissionDeniedError,
+    ReadOnlyError,
+    StaleFileError,
+    StorageError,
+    TransferError,
+    UnavailableError,
+    UnsupportedError,
+)
+from moorage.filesystem import Filesystem, Instructions
+from moorage.hookspecs import CommandSpec, ProviderSpec, hookimpl
+from moorage.memory import MemoryProvider
+from moorage.memory_filesystem import MemoryFilesystem
+from moorage.models import (
+    UNSET,
+    Body,
+    Capabilities,
+    DeleteOptions,
+    Entry,
+    FilesystemInfo,
+    Kind,
+    Labels,
+    MakeDirOptions,
+    MountPoint,
+    OnProgress,
+    Progress,
+    ProviderStatus,
+    Reader,
+    Stat,
+    Unset,
+    Usage,
+    WriteOptions,
+)
+from moorage.mounts import MountTable
+from moorage.paths import PathLike, StoragePath
+from moorage.provider import DELETE, MAKE_DIR, WRITE, Provider
+from moorage.resolve import LeasingResolver, RequestContext, Resolver, TenantCache
+from moorage.router import MountRouter
+from moorage.wrappers import Limits, Prefix, ReadOnly, Tracing
+
+if TYPE_CHECKING:
+    from moorage.blocking import BlockingFilesystem
+    from moorage.config import ProviderOptions, from_config, open_url
+    from moorage.registry import Registry
+
+_LAZY = {
+    "BlockingFilesystem": "moorage.blocking",
+    "ProviderOptions": "moorage.config",
+    "Registry": "moorage.registry",
+    "from_config": "moorage.config",
+    "open_url": "moorage.config",
+}
+"""Names whose modules load at first use, so that importing moorage stays near the cost of anyio and pluggy."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'moorage' has no attribute {name!r}")
+    value: object = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
+
+
+__all__ = [
+    "DELETE",
+    "MAKE_DIR",
+    "UNSET",
+    "WRITE",
+    "BlockingFilesystem",
+    "Body",
+    "BusyError",
+    "Capabilities",
+    "ClosedError",
+    "CommandSpec",
+    "CompositeFilesystem",
+    "ConfigError",
+    "ConflictError",
+    "ContextRequiredError",
+    "DeleteOptions",
+    "DirectoryNotEmptyError",
+    "EncodingError",
+    "Entry",
+    "Filesystem",
+    "FilesystemInfo",
+    "InexpressibleNameError",
+    "Instructions",
+    "InvalidArgumentError",
+    "InvalidPathError",
+    "Kind",
+    "Labels",
+    "LeasingResolver",
+    "LimitExceededError",
+    "Limits",
+    "LinkLoopError",
+    "MakeDirOptions",
+    "MemoryFilesystem",
+    "MemoryProvider",
+    "MoorageError",
+    "MountPoint",
+    "MountRouter",
+    "MountTable",
+    "Mountable",
+    "NameTooLongError",
+    "NoMountError",
+    "NoSpaceError",
+    "NotRegularFileError",
+    "OnProgress",
+    "OperationTimeoutError",
+    "PathEscapeError",
+    "PathExistsError",
+    "PathIsDirectoryError",
+    "PathLike",
+    "PathNotDirectoryError",
+    "PathNotFoundError",
+    "PermissionDeniedError",
+    "Prefix",
+    "Progress",
+    "Provider",
+    "ProviderOptions",
+    "ProviderSpec",
+    "ProviderStatus",
+    "ReadOnly",
+    "ReadOnlyError",
+    "Reader",
+    "Registry",
+    "RequestContext",
+    "Resolver",
+    "StaleFileError",
+    "Stat",
+    "StorageError",
+    "StoragePath",
+    "TenantCache",
+    "Tracing",
+    "TransferError",
+    "TreeFilesystem",
+    "UnavailableError",
+    "Unset",
+    "UnsupportedError",
+    "Usage",
+    "WriteOptions",
+    "from_config",
+    "hookimpl",
+    "open_url",
+]

@@ -1,0 +1,341 @@
+"""The provider that routes every primitive to the mount that its path belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import NoReturn
+
+import anyio
+
+from moorage.calls import refusal
+from moorage.errors import (
+    BusyError,
+    MoorageError,
+    NoMountError,
+    PathExistsError,
+    PathIsDirectoryError,
+    PathNotFoundError,
+    ReadOnlyError,
+    UnsupportedError,
+)
+from moorage.models import (
+    Body,
+    Capabilities,
+    DeleteOptions,
+    Entry,
+    Kind,
+    MakeDirOptions,
+    MountPoint,
+    Reader,
+    Stat,
+    WriteOptions,
+)
+from moorage.mounted import Mount, SubtreeMount, read_only
+from moorage.mounts import MountTable
+from moorage.paths import StoragePath
+from moorage.provider import DELETE, MAKE_DIR, WRITE, Provider
+from moorage.resolve import RequestContext
+from moorage.streams import closing
+from moorage.transfer import Place, copy_file, move_file
+
+_ROOT = StoragePath("/")
+
+Route = tuple[StoragePath, Mount, StoragePath]
+"""Where it is mounted, what is mounted there, and the path within it."""
+
+
+class MountRouter(Provider):
+    """Routes by whole segments, longest mount first, and adds the directories above the mounts.
+
+    What a mount shadows is hidden. Paths in results and errors are the tree's. A mount point and its ancestors cannot
+    be removed, moved or replaced. A mount that fails is an entry with ``error`` in listings of what is above it.
+    """
+
+    scheme = "tree"
+
+    def __init__(self, table: MountTable[Mount], *, bound: tuple[Mount, ...] | None = None) -> None:
+        self._table = table
+        self._bound = bound
+        made = datetime.now(UTC)
+        self._directory = Stat(Kind.DIRECTORY, modified_at=made, created_at=made)
+
+    def bound(self, context: RequestContext) -> MountRouter:
+        """The same tree with every resolver bound to one request. It opens and closes what it bound, nothing else."""
+        bound = {path: mount.bound(context) for path, mount in self._table.items()}
+        own = tuple(mount for path, mount in bound.items() if mount is not self._table.get(path))
+        return MountRouter(self._table.replaced(bound), bound=own)
+
+    def mount_points(self) -> tuple[MountPoint, ...]:
+        return tuple(mount.describe(path) for path, mount in self._table.items())
+
+    async def start(self) -> None:
+        """Start the mounts together; one that fails says so in its status, and the others work. A request's mounts wait
+        for their first touch.
+        """
+        if self._bound is not None:
+            return
+        async with anyio.create_task_group() as tasks:
+            for mount in self._table.values():
+                tasks.start_soon(_touch_quietly, mount)
+
+    async def aclose(self) -> None:
+        """Close every mount, last first.
+
+        Raises:
+            ExceptionGroup: the errors of those that failed to close; all were tried.
+        """
+        errors: list[Exception] = []
+        own = self._bound if self._bound is not None else tuple(self._table.values())
+        with anyio.CancelScope(shield=True):
+            for mount in reversed(own):
+                try:
+                    await mount.aclose()
+                except Exception as error:
+                    errors.append(error)
+        if errors:
+            raise ExceptionGroup("some mounts failed to close", errors)
+
+    def subtree(self, prefix: StoragePath) -> Provider:
+        parts: dict[StoragePath, Mount] = {}
+        if (found := self._table.route(prefix)) is not None:
+            _, mount, inner = found
+            parts[_ROOT] = mount if inner.is_root else SubtreeMount(mount, inner)
+        for path, mount in self._table.below(prefix):
+            parts[path.rebased(prefix, _ROOT)] = mount
+        if not parts:
+            raise self._no_mount(prefix)
+        return MountRouter(MountTable(parts, nested=True))
+
+    async def capabilities(self, path: StoragePath) -> Capabilities:
+        found = self._table.route(path)
+        if found is None:
+            writable = any(not read_only(mount, at) for at, mount in self._table.items() if at.is_below(path))
+            return Capabilities(writable=writable, conditional_write="none")
+        try:
+            return await (await _open(found)).capabilities(found[2])
+        except MoorageError as error:
+            self._fail(error, found)
+
+    async def identity(self, path: StoragePath) -> str:
+        found = self._table.route(path)
+        if found is None:
+            return f"{self.scheme}:{id(self)}:{path}"
+        try:
+            return await (await _open(found)).identity(found[2])
+        except MoorageError as error:
+            self._fail(error, found)
+
+    async def stat(self, path: StoragePath) -> Stat:
+        found = self._table.route(path)
+        if found is None:
+            if self._table.is_virtual(path):
+                return self._directory
+            raise self._no_mount(path)
+        _, mount, inner = found
+        try:
+            return await (mount.ready or await mount.touch()).stat(inner)
+        except MoorageError as error:
+            if inner.is_root or self._table.is_virtual(path):
+                return self._directory
+            self._fail(error, found)
+
+    async def read(self, path: StoragePath, *, start: int = 0, end: int | None = None) -> Reader:
+        found = self._route_file(path)
+        _, mount, inner = found
+        try:
+            reader = await (mount.ready or await mount.touch()).read(inner, start=start, end=end)
+        except MoorageError as error:
+            self._fail(error, found)
+        if reader.data is not None:
+            return reader
+        return Reader(reader.stat, self._chunks(reader, found), reader.aclose)
+
+    async def _chunks(self, reader: Reader, found: Route) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in reader:
+                yield chunk
+        except MoorageError as error:
+            self._fail(error, found)
+
+    async def write(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
+        found = await self._route_change(path)
+        _, mount, inner = found
+        try:
+            return await (mount.ready or await mount.touch()).write(inner, body, options)
+        except MoorageError as error:
+            self._fail(error, found)
+
+    async def append(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
+        found = await self._route_change(path)
+        try:
+            return await (await _open(found)).append(found[2], body, options)
+        except MoorageError as error:
+            self._fail(error, found)
+
+    async def delete(self, path: StoragePath, options: DeleteOptions = DELETE) -> None:
+        found = await self._route_change(path)
+        try:
+            await (await _open(found)).delete(found[2], options)
+        except MoorageError as error:
+            self._fail(error, found)
+
+    async def copy(self, src: StoragePath, dst: StoragePath, options: WriteOptions = WRITE) -> Stat:
+        source, target = self._route_file(src), await self._route_change(dst)
+        if source[0] != target[0]:
+            await self._check_writable(dst)
+            return await copy_file(Place(self, src), Place(self, dst), options)
+        try:
+            return await (await _open(source)).copy(source[2], target[2], options)
+        except MoorageError as error:
+            self._fail(error, source)
+
+    async def move(self, src: StoragePath, dst: StoragePath, options: WriteOptions = WRITE) -> Stat:
+        for path in (src, dst):
+            if self._table.is_protected(path):
+                raise await refusal(self, path, BusyError("a mount point or above one", path=str(path)))
+        source, target = self._route_file(src), await self._route_change(dst)
+        if source[0] != target[0]:
+            await self._check_writable(src)
+            await self._check_writable(dst)
+            if (await self.stat(src)).is_dir:
+                raise UnsupportedError("a directory moves to another mount file by file", path=str(src))
+            return await move_file(Place(self, src), Place(self, dst), options)
+        try:
+            return await (await _open(source)).move(source[2], target[2], options)
+        except MoorageError as error:
+            self._fail(error, source)
+
+    async def make_dir(self, path: StoragePath, options: MakeDirOptions = MAKE_DIR) -> None:
+        if self._table.is_protected(path):
+            if not options.exist_ok:
+                raise await refusal(self, path, PathExistsError("already exists", path=str(path)))
+            return
+        found = self._table.route(path)
+        if found is None:
+            raise self._no_mount(path)
+        try:
+            await (await _open(found)).make_dir(found[2], options)
+        except MoorageError as error:
+            self._fail(error, found)
+
+    async def remove_dir(self, path: StoragePath, *, recursive: bool = False) -> None:
+        if self._table.is_protected(path):
+            raise await refusal(self, path, BusyError("a mount point or above one", path=str(path)))
+        found = self._table.route(path)
+        if found is None:
+            raise self._no_mount(path)
+        try:
+            await (await _open(found)).remove_dir(found[2], recursive=recursive)
+        except MoorageError as error:
+            self._fail(error, found)
+
+    async def list(self, path: StoragePath, *, recursive: bool = False) -> AsyncIterator[Entry]:
+        found = self._table.route(path)
+        if found is None and not self._table.is_virtual(path):
+            raise self._no_mount(path)
+        if found is not None:
+            async with closing(self._stored(path, found, recursive)) as entries:
+                async for entry in entries:
+                    yield entry
+        if not recursive:
+            for child in self._table.children(path):
+                yield self._above(child)
+            return
+        for above in self._table.virtual_below(path):
+            yield self._above(above)
+        for at, mount in self._table.below(path):
+            async with closing(self._whole_mount(at, mount)) as entries:
+                async for entry in entries:
+                    yield entry
+
+    async def _stored(self, path: StoragePath, found: Route, recursive: bool) -> AsyncIterator[Entry]:
+        """What the mount itself holds below ``path``, without what other mounts shadow or add."""
+        mount_path, _, inner = found
+        crowded = any(True for _ in self._table.below(path))
+        try:
+            async with closing((await _open(found)).list(inner, recursive=recursive)) as entries:
+                async for entry in entries:
+                    if entry.error is not None:
+                        self._correct(entry.error, found)
+                    if entry.path is None:
+                        yield entry
+                        continue
+                    at = entry.path.rebased(_ROOT, mount_path)
+                    if crowded and (self._table.is_protected(at) or self._table.is_shadowed(at, mount_path)):
+                        continue
+                    point = None if entry.mount is None else replace(entry.mount, path=at)
+                    yield Entry(at, entry.stat, mount=point, error=entry.error)
+        except MoorageError as error:
+            if isinstance(error, PathNotFoundError) and self._table.is_virtual(path):
+                return
+            self._fail(error, found)
+
+    async def _whole_mount(self, at: StoragePath, mount: Mount) -> AsyncIterator[Entry]:
+        """A mount's own entry and what it holds; its error, if it fails, instead of the rest."""
+        try:
+            async with closing(self._stored(at, (at, mount, _ROOT), recursive=True)) as entries:
+                first = await anext(entries, None)
+                yield self._above(at)
+                if first is not None:
+                    yield first
+                async for entry in entries:
+                    yield entry
+        except MoorageError as error:
+            yield replace(self._above(at), error=error)
+
+    def _above(self, path: StoragePath) -> Entry:
+        """The entry of a mount point or virtual directory."""
+        mount = self._table.get(path)
+        point = None if mount is None else mount.describe(path)
+        return Entry(path, self._directory, mount=point)
+
+    def _route_file(self, path: StoragePath) -> Route:
+        """The route of what must be a file."""
+        if self._table.is_protected(path):
+            raise PathIsDirectoryError("is a directory", path=str(path))
+        found = self._table.route(path)
+        if found is None:
+            raise self._no_mount(path)
+        return found
+
+    async def _route_change(self, path: StoragePath) -> Route:
+        """The route of a file to be changed; read-only is said before anything else."""
+        if self._table.is_protected(path):
+            raise await refusal(self, path, PathIsDirectoryError("is a directory", path=str(path)))
+        return self._route_file(path)
+
+    async def _check_writable(self, path: StoragePath) -> None:
+        if not (await self.capabilities(path)).writable:
+            raise ReadOnlyError("read-only", path=str(path))
+
+    def _no_mount(self, path: StoragePath) -> NoMountError:
+        mounts = ", ".join(str(mount) for mount, _ in self._table.items())
+        return NoMountError(f"outside every mount (mounts: {mounts})", path=str(path))
+
+    def _correct(self, error: MoorageError, found: Route) -> None:
+        """Say the tree's path in place of the mount's own."""
+        mount_path, mount, _ = found
+        if error.path is not None and not mount_path.is_root:
+            error.path = str(StoragePath.parse(error.path).rebased(_ROOT, mount_path))
+        if mount.ready is not None:
+            error.with_context(provider=mount.ready.scheme)
+
+    def _fail(self, error: MoorageError, found: Route) -> NoReturn:
+        self._correct(error, found)
+        if error.path is None:
+            error.path = str(found[2].rebased(_ROOT, found[0]))
+        raise error
+
+
+async def _open(found: Route) -> Provider:
+    mount = found[1]
+    return mount.ready or await mount.touch()
+
+
+async def _touch_quietly(mount: Mount) -> None:
+    try:
+        await mount.touch()
+    except MoorageError:
+        """Its status says so, and the next touch tries again."""
