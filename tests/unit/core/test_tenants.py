@@ -1,0 +1,295 @@
+"""Resolvers and the cache of tenants' filesystems."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Literal
+
+import anyio
+import pytest
+
+from moorage import (
+    WRITE,
+    Body,
+    ClosedError,
+    CompositeFilesystem,
+    ContextRequiredError,
+    Filesystem,
+    InvalidArgumentError,
+    Limits,
+    MemoryFilesystem,
+    MemoryProvider,
+    OperationTimeoutError,
+    RequestContext,
+    Stat,
+    StoragePath,
+    TenantCache,
+    UnavailableError,
+    WriteOptions,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+class Watched(MemoryProvider):
+    """Knows its tenant, how often it was opened and closed, and whether it was used while closed."""
+
+    def __init__(self, tenant: str) -> None:
+        super().__init__()
+        self.tenant = tenant
+        self.state: Literal["new", "open", "closed"] = "new"
+        self.closes = 0
+        self.busy = 0
+
+    async def start(self) -> None:
+        await anyio.sleep(0)
+        self.state = "open"
+
+    async def aclose(self) -> None:
+        assert self.busy == 0, "closed while in use"
+        await anyio.sleep(0)
+        self.closes += 1
+        self.state = "closed"
+
+    async def write(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
+        assert self.state == "open", "used while not open"
+        self.busy += 1
+        try:
+            await anyio.sleep(0)
+            return await super().write(path, body, options)
+        finally:
+            self.busy -= 1
+
+
+async def test_a_thousand_tenants_over_64_filesystems_cancelled_at_random() -> None:
+    built: list[Watched] = []
+    chance = random.Random(7)
+    open_now = 0
+    crossed: list[str] = []
+    finished = Counter[str]()
+
+    async def build(context: RequestContext) -> Filesystem:
+        nonlocal open_now
+        await anyio.sleep(chance.random() / 500)
+        if chance.random() < 0.05:
+            raise RuntimeError("the builder failed")
+        provider = Watched(str(context["tenant"]))
+        built.append(provider)
+        return Filesystem(provider)
+
+    cache = TenantCache(build, size=64, max_wait=60)
+    tree = CompositeFilesystem({"/me": cache, "/shared": MemoryFilesystem()})
+
+    async def request(tenant: str, patience: float) -> None:
+        with anyio.move_on_after(patience) as scope:
+            async with tree.resolve(RequestContext(tenant=tenant)) as fs:
+                try:
+                    await fs.write_text("/me/who", tenant)
+                except UnavailableError:
+                    finished["failed"] += 1
+                    return
+                await anyio.sleep(chance.random() / 500)
+                if await fs.read_text("/me/who") != tenant:
+                    crossed.append(tenant)
+                live = sum(provider.state == "open" for provider in built)
+                assert live <= 64, "more open than the cache may hold"
+        finished["cancelled" if scope.cancelled_caught else "done"] += 1
+
+    async with tree:
+        async with anyio.create_task_group() as tasks:
+            for number in range(3000):
+                patience = chance.choice([60.0, 60.0, chance.random() / 20])
+                tasks.start_soon(request, f"tenant-{number % 1000}", patience)
+        await cache.aclose()
+
+    assert not crossed
+    assert finished["done"] > 1000
+    assert finished["cancelled"] > 100
+    assert finished["failed"] > 10
+    assert len(built) > 500
+    assert {provider.closes for provider in built if provider.state != "new"} == {1}
+    assert all(provider.state != "open" for provider in built)
+
+
+async def test_one_build_a_key_at_a_time_and_a_failure_is_not_kept() -> None:
+    running = 0
+    calls = 0
+
+    async def build(context: RequestContext) -> Filesystem:
+        nonlocal running, calls
+        running += 1
+        calls += 1
+        assert running == 1
+        await anyio.sleep(0.01)
+        running -= 1
+        if calls == 1:
+            raise ValueError("not yet")
+        return MemoryFilesystem()
+
+    got: list[Filesystem] = []
+    async with TenantCache(build) as cache:
+
+        async def ask() -> None:
+            try:
+                got.append(await cache.acquire(RequestContext(tenant="a")))
+            except ValueError:
+                got.append(await cache.acquire(RequestContext(tenant="a")))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(5):
+                tasks.start_soon(ask)
+        assert calls == 2
+        assert len({id(filesystem) for filesystem in got}) == 1
+        for filesystem in got:
+            await cache.release(filesystem)
+
+
+async def test_a_cancelled_builder_is_succeeded_by_the_next_waiter() -> None:
+    calls = 0
+
+    async def build(context: RequestContext) -> Filesystem:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            await anyio.sleep_forever()
+        return MemoryFilesystem()
+
+    async with TenantCache(build) as cache, anyio.create_task_group() as tasks:
+        first = anyio.CancelScope()
+
+        async def cancelled() -> None:
+            with first:
+                await cache.acquire(RequestContext(tenant="a"))
+
+        async def next_in_line() -> None:
+            await cache.release(await cache.acquire(RequestContext(tenant="a")))
+
+        tasks.start_soon(cancelled)
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(next_in_line)
+        await anyio.wait_all_tasks_blocked()
+        first.cancel()
+    assert calls == 2
+
+
+async def test_a_leased_filesystem_is_never_evicted_and_the_wait_has_a_limit() -> None:
+    async with TenantCache(lambda context: Filesystem(Watched(str(context["tenant"]))), size=1, max_wait=0.05) as cache:
+        held = await cache.acquire(RequestContext(tenant="a"))
+        with pytest.raises(OperationTimeoutError):
+            await cache.acquire(RequestContext(tenant="b"))
+        assert isinstance(held.provider, Watched)
+        assert held.provider.state == "open"
+        await cache.release(held)
+        other = await cache.acquire(RequestContext(tenant="b"))
+        assert held.provider.closes == 1
+        await cache.release(other)
+
+
+async def test_idle_filesystems_close_when_the_cache_is_next_used() -> None:
+    async with TenantCache(lambda context: Filesystem(Watched("x")), idle_time=0.02) as cache:
+        idle = await cache.acquire(RequestContext(tenant="a"))
+        await cache.release(idle)
+        await anyio.sleep(0.05)
+        used = await cache.acquire(RequestContext(tenant="b"))
+        assert isinstance(idle.provider, Watched)
+        assert idle.provider.closes == 1
+        await cache.release(used)
+
+
+async def test_nothing_is_keyed_without_the_tenant() -> None:
+    async with TenantCache(lambda context: MemoryFilesystem()) as cache:
+        for context in (RequestContext(), RequestContext(tenant=None), RequestContext(tenant="")):
+            with pytest.raises(ContextRequiredError):
+                await cache.acquire(context)
+    shared = MemoryFilesystem()
+    async with TenantCache(lambda context: shared) as cache:
+        held = await cache.acquire(RequestContext(tenant="a"))
+        with pytest.raises(InvalidArgumentError, match="two keys"):
+            await cache.acquire(RequestContext(tenant="b"))
+        await cache.release(held)
+
+
+async def test_after_closing_leases_end_well_and_new_ones_are_refused() -> None:
+    cache = TenantCache(lambda context: Filesystem(Watched("x")))
+    held = await cache.acquire(RequestContext(tenant="a"))
+    await cache.aclose()
+    assert isinstance(held.provider, Watched)
+    assert held.provider.closes == 0
+    with pytest.raises(ClosedError):
+        await cache.acquire(RequestContext(tenant="a"))
+    await cache.release(held)
+    assert held.provider.closes == 1
+
+
+async def test_a_plain_resolver_runs_once_a_request_on_first_touch_and_what_it_built_is_closed() -> None:
+    built: list[Watched] = []
+
+    async def build(context: RequestContext) -> Filesystem:
+        built.append(Watched(str(context["tenant"])))
+        return Filesystem(built[-1])
+
+    tree = CompositeFilesystem({"/me": build, "/fixed": MemoryFilesystem()})
+    async with tree:
+        async with tree.resolve({"tenant": "acme"}) as fs:
+            await fs.write_text("/fixed/x", "1")
+            assert built == []
+            async with anyio.create_task_group() as tasks:
+                for number in range(5):
+                    tasks.start_soon(fs.write_text, f"/me/{number}", "1")
+            assert len(built) == 1
+            assert built[0].state == "open"
+        assert built[0].closes == 1
+        assert await tree.read_text("/fixed/x") == "1"
+        with pytest.raises(ContextRequiredError) as raised:
+            await tree.read_text("/me/0")
+        assert raised.value.path == "/me/0"
+
+
+async def test_a_filesystem_that_was_open_before_the_request_stays_open() -> None:
+    provider = Watched("x")
+    async with Filesystem(provider) as mine:
+        tree = CompositeFilesystem({"/me": lambda context: mine})
+        async with tree, tree.resolve({"tenant": "a"}) as fs:
+            await fs.write_text("/me/x", "1")
+        assert provider.closes == 0
+    assert provider.closes == 1
+
+
+async def test_two_tenants_on_the_same_path_at_once() -> None:
+    async with TenantCache(lambda context: Filesystem(Limits(MemoryProvider()))) as cache:
+        tree = CompositeFilesystem({"/me": cache})
+        async with (
+            tree,
+            tree.resolve(RequestContext(tenant="a")) as one,
+            tree.resolve(RequestContext(tenant="b")) as two,
+        ):
+            await one.write_text("/me/x", "a's")
+            await two.write_text("/me/x", "b's")
+            assert (await one.read_text("/me/x"), await two.read_text("/me/x")) == ("a's", "b's")
+
+
+async def test_a_resolver_that_returns_no_filesystem_says_so() -> None:
+    tree = CompositeFilesystem({"/me": lambda context: "nothing"})  # type: ignore[dict-item, return-value]
+    async with tree, tree.resolve({}) as fs:
+        with pytest.raises(InvalidArgumentError, match="str, not a Filesystem"):
+            await fs.stat("/me/x")
+
+
+def test_contexts() -> None:
+    for context in (RequestContext(tenant="a"), RequestContext({"tenant": "a"}), RequestContext([("tenant", "a")])):
+        assert (context["tenant"], context.get("x"), context.get("x", 1), dict(context)) == (
+            "a",
+            None,
+            1,
+            {"tenant": "a"},
+        )
+        assert "tenant" in context
+        with pytest.raises(KeyError, match="agent-role"):
+            context["agent-role"]
+    assert "secret" not in repr(RequestContext(token="secret"))
