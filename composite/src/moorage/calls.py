@@ -1,8 +1,8 @@
-"""What every call of a user passes through: options from arguments, expectations checked, errors given their context."""
+"""What every call of a user passes through: options from arguments, expectations checked, context for errors."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
@@ -120,22 +120,6 @@ def _same_path(written: PathLike, canonical: str) -> bool:
         return str(StoragePath.parse(written)) == canonical
     except InvalidPathError:
         return False
-
-
-class CallersChunks:
-    """The caller's own stream of chunks; remembers the error that it raised, which is the caller's and not ours."""
-
-    def __init__(self, chunks: AsyncIterable[bytes]) -> None:
-        self._chunks = chunks
-        self.error: Exception | None = None
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            async for chunk in self._chunks:
-                yield chunk
-        except Exception as error:
-            self.error = error
-            raise
 
 
 class OpenRead:

@@ -280,7 +280,9 @@ class UnsupportedError(MoorageError, NotImplementedError):
 
 
 class ContextRequiredError(MoorageError, KeyError):
-    """The request's context lacks a value, or there is no request: the mount is chosen per request: use ``async with tree.resolve(RequestContext(...))``."""
+    """The request's context lacks a value, or there is no request where a mount is chosen for each one: use
+    ``async with tree.resolve(RequestContext(...))``.
+    """
 
     code = "context_required"
 

@@ -10,7 +10,6 @@ from typing import NoReturn, Self
 
 from moorage import listing
 from moorage.calls import (
-    CallersChunks,
     OpenRead,
     check_expectations,
     encoded,
@@ -49,7 +48,7 @@ from moorage.models import (
 )
 from moorage.paths import PathLike, StoragePath
 from moorage.provider import DELETE, MAKE_DIR, WRITE, Provider
-from moorage.streams import closing
+from moorage.streams import CallersChunks, closing
 from moorage.transfer import copy_tree, move_tree
 from moorage.wrappers import is_read_only
 

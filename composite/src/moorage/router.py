@@ -37,7 +37,7 @@ from moorage.mounts import MountTable
 from moorage.paths import StoragePath
 from moorage.provider import DELETE, MAKE_DIR, WRITE, Provider
 from moorage.resolve import RequestContext
-from moorage.streams import closing
+from moorage.streams import CallersChunks, closing
 from moorage.transfer import Place, copy_file, move_file
 
 _ROOT = StoragePath("/")
@@ -162,17 +162,19 @@ class MountRouter(Provider):
     async def write(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
         found = await self._route_change(path)
         _, mount, inner = found
+        chunks = body if isinstance(body, bytes) else CallersChunks(body)
         try:
-            return await (mount.ready or await mount.touch()).write(inner, body, options)
+            return await (mount.ready or await mount.touch()).write(inner, chunks, options)
         except MoorageError as error:
-            self._fail(error, found)
+            self._fail(error, found, chunks)
 
     async def append(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
         found = await self._route_change(path)
+        chunks = body if isinstance(body, bytes) else CallersChunks(body)
         try:
-            return await (await _open(found)).append(found[2], body, options)
+            return await (await _open(found)).append(found[2], chunks, options)
         except MoorageError as error:
-            self._fail(error, found)
+            self._fail(error, found, chunks)
 
     async def delete(self, path: StoragePath, options: DeleteOptions = DELETE) -> None:
         found = await self._route_change(path)
@@ -322,7 +324,9 @@ class MountRouter(Provider):
         if mount.ready is not None:
             error.with_context(provider=mount.ready.scheme)
 
-    def _fail(self, error: MoorageError, found: Route) -> NoReturn:
+    def _fail(self, error: MoorageError, found: Route, body: Body = b"") -> NoReturn:
+        if isinstance(body, CallersChunks) and body.error is error:
+            raise error
         self._correct(error, found)
         if error.path is None:
             error.path = str(found[2].rebased(_ROOT, found[0]))

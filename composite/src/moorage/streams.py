@@ -1,8 +1,8 @@
-"""Async iterators that are left half-way."""
+"""Async iterators that are left half-way, or that fail."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
@@ -18,3 +18,21 @@ async def closing(stream: AsyncIterator[T]) -> AsyncGenerator[AsyncIterator[T]]:
         aclose = getattr(stream, "aclose", None)
         if aclose is not None:
             await aclose()
+
+
+class CallersChunks:
+    """A stream of chunks that somebody else gave; remembers the error that it raised, which is theirs: its path, if it
+    has one, is of their tree and not of the store that was being written.
+    """
+
+    def __init__(self, chunks: AsyncIterable[bytes]) -> None:
+        self._chunks = chunks
+        self.error: Exception | None = None
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._chunks:
+                yield chunk
+        except Exception as error:
+            self.error = error
+            raise

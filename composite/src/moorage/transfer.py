@@ -178,10 +178,9 @@ class _Tree:
         await self._check_before_start()
         await self._make_dir(self.src, self.dst)
         send, receive = anyio.create_memory_object_stream[Entry](CONCURRENCY)
-        async with anyio.create_task_group() as tasks:
+        async with receive, anyio.create_task_group() as tasks:
             for _ in range(CONCURRENCY):
-                tasks.start_soon(self._work, receive.clone())
-            receive.close()
+                tasks.start_soon(self._work, receive)
             async with send:
                 await self._feed(send.send)
         if self.failures:

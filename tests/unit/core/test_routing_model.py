@@ -38,7 +38,7 @@ def text(parts: Parts) -> str:
     return "/" + "/".join(parts)
 
 
-class Refused(Exception):
+class RefusalError(Exception):
     def __init__(self, kind: type[MoorageError], path: Parts) -> None:
         super().__init__(kind, path)
         self.kind = kind
@@ -68,7 +68,7 @@ class Model:
     def need(self, path: Parts) -> Parts:
         mount = self.route(path)
         if mount is None:
-            raise Refused(NoMountError, path)
+            raise RefusalError(NoMountError, path)
         return mount
 
     def kind(self, path: Parts) -> str:
@@ -77,29 +77,29 @@ class Model:
             return "directory"
         if mount is not None and path in self.files[mount]:
             return "file"
-        raise Refused(NoMountError if mount is None else PathNotFoundError, path)
+        raise RefusalError(NoMountError if mount is None else PathNotFoundError, path)
 
     def file(self, path: Parts) -> bytes:
         if self.protected(path):
-            raise Refused(PathIsDirectoryError, path)
+            raise RefusalError(PathIsDirectoryError, path)
         mount = self.need(path)
         if self.kind(path) == "directory":
-            raise Refused(PathIsDirectoryError, path)
+            raise RefusalError(PathIsDirectoryError, path)
         return self.files[mount][path]
 
     def make_parents(self, mount: Parts, path: Parts) -> None:
         above = [path[:length] for length in range(len(path) - 1, len(mount), -1)]
         for parent in above:
             if parent in self.files[mount]:
-                raise Refused(PathNotDirectoryError, parent)
+                raise RefusalError(PathNotDirectoryError, parent)
         self.directories[mount].update(above)
 
     def write(self, path: Parts, data: bytes) -> None:
         if self.protected(path):
-            raise Refused(PathIsDirectoryError, path)
+            raise RefusalError(PathIsDirectoryError, path)
         mount = self.need(path)
         if path in self.directories[mount]:
-            raise Refused(PathIsDirectoryError, path)
+            raise RefusalError(PathIsDirectoryError, path)
         self.make_parents(mount, path)
         self.files[mount][path] = data
 
@@ -117,19 +117,19 @@ class Model:
             return
         mount = self.need(path)
         if path in self.files[mount]:
-            raise Refused(PathExistsError, path)
+            raise RefusalError(PathExistsError, path)
         self.make_parents(mount, path)
         self.directories[mount].add(path)
 
     def remove_dir(self, path: Parts, recursive: bool) -> None:
         if self.protected(path) or not path:
-            raise Refused(BusyError, path)
+            raise RefusalError(BusyError, path)
         mount = self.need(path)
         if self.kind(path) == "file":
-            raise Refused(PathNotDirectoryError, path)
+            raise RefusalError(PathNotDirectoryError, path)
         below = {p for p in {*self.files[mount], *self.directories[mount]} if p[: len(path)] == path and p != path}
         if below and not recursive:
-            raise Refused(DirectoryNotEmptyError, path)
+            raise RefusalError(DirectoryNotEmptyError, path)
         for gone in below | {path}:
             self.files[mount].pop(gone, None)
             self.directories[mount].discard(gone)
@@ -137,11 +137,11 @@ class Model:
     def copy(self, src: Parts, dst: Parts) -> None:
         if src == dst:
             if self.kind(src) == "directory":
-                raise Refused(PathIsDirectoryError, src)
+                raise RefusalError(PathIsDirectoryError, src)
             return
         for path in (src, dst):
             if not path or self.protected(path):
-                raise Refused(PathIsDirectoryError, path)
+                raise RefusalError(PathIsDirectoryError, path)
             if path == src:
                 self.need(src)
         self.need(dst)
@@ -150,13 +150,13 @@ class Model:
     def move(self, src: Parts, dst: Parts) -> None:
         for path in (src, dst):
             if not path:
-                raise Refused(BusyError, path)
+                raise RefusalError(BusyError, path)
         if src == dst:
             self.kind(src)
             return
         for path in (src, dst):
             if self.protected(path):
-                raise Refused(BusyError, path)
+                raise RefusalError(BusyError, path)
         self.need(src)
         self.need(dst)
         data = self.file(src)
@@ -165,7 +165,7 @@ class Model:
 
     def listing(self, path: Parts, recursive: bool) -> set[tuple[str, str]]:
         if self.kind(path) == "file":
-            raise Refused(PathNotDirectoryError, path)
+            raise RefusalError(PathNotDirectoryError, path)
         every = {mount[:length] for mount in self.mounts for length in range(1, len(mount) + 1)}
         for mount in self.mounts:
             every |= {p for p in {*self.files[mount], *self.directories[mount]} if self.route(p) == mount}
@@ -184,7 +184,7 @@ async def outcome(call: Callable[[], Awaitable[object]]) -> object:
 def expected(call: Callable[[], object]) -> object:
     try:
         result = call()
-    except Refused as refused:
+    except RefusalError as refused:
         return refused.kind, text(refused.path)
     return result if isinstance(result, bytes | set | str) else "done"
 
@@ -202,13 +202,15 @@ steps = st.one_of(
 )
 
 
-async def replay(mounts: set[Parts], present: list[Parts], script: list[tuple[object, ...]]) -> None:
+async def replay(  # noqa: C901 (a step of each kind)
+    mounts: set[Parts], present: list[Parts], script: list[tuple[object, ...]]
+) -> None:
     """``present`` is written into every mount before it is mounted, so that inner mounts have something to shadow."""
     model = Model(mounts)
     filesystems = {text(mount): MemoryFilesystem() for mount in mounts}
     for mount in mounts:
         for below in present:
-            with suppress(MoorageError, Refused):
+            with suppress(MoorageError, RefusalError):
                 await filesystems[text(mount)].write_bytes(text(below), b"present")
                 model.place(mount, mount + below, b"present")
     async with CompositeFilesystem(filesystems, nested=True) as tree:
@@ -256,7 +258,7 @@ async def replay(mounts: set[Parts], present: list[Parts], script: list[tuple[ob
 def is_tree(model: Model, path: Parts) -> bool:
     try:
         return model.kind(path) == "directory"
-    except Refused:
+    except RefusalError:
         return False
 
 

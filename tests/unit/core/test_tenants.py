@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from typing import Literal
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from moorage import (
@@ -40,20 +42,24 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 class Watched(MemoryProvider):
     """Knows its tenant, how often it was opened and closed, and whether it was used while closed."""
 
-    def __init__(self, tenant: str) -> None:
+    def __init__(self, tenant: str, others: Sequence[Watched] = (), limit: int = 64) -> None:
         super().__init__()
+        self.others = others
+        self.limit = limit
         self.tenant = tenant
         self.state: Literal["new", "open", "closed"] = "new"
         self.closes = 0
         self.busy = 0
 
     async def start(self) -> None:
-        await anyio.sleep(0)
+        live = sum(other.state == "open" for other in self.others)
+        assert live < self.limit, "more open than the cache may hold"
+        await anyio.lowlevel.checkpoint()
         self.state = "open"
 
     async def aclose(self) -> None:
         assert self.busy == 0, "closed while in use"
-        await anyio.sleep(0)
+        await anyio.sleep(0.005)
         self.closes += 1
         self.state = "closed"
 
@@ -61,7 +67,7 @@ class Watched(MemoryProvider):
         assert self.state == "open", "used while not open"
         self.busy += 1
         try:
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
             return await super().write(path, body, options)
         finally:
             self.busy -= 1
@@ -70,16 +76,14 @@ class Watched(MemoryProvider):
 async def test_a_thousand_tenants_over_64_filesystems_cancelled_at_random() -> None:
     built: list[Watched] = []
     chance = random.Random(7)
-    open_now = 0
     crossed: list[str] = []
     finished = Counter[str]()
 
     async def build(context: RequestContext) -> Filesystem:
-        nonlocal open_now
         await anyio.sleep(chance.random() / 500)
         if chance.random() < 0.05:
             raise RuntimeError("the builder failed")
-        provider = Watched(str(context["tenant"]))
+        provider = Watched(str(context["tenant"]), built)
         built.append(provider)
         return Filesystem(provider)
 
@@ -97,8 +101,6 @@ async def test_a_thousand_tenants_over_64_filesystems_cancelled_at_random() -> N
                 await anyio.sleep(chance.random() / 500)
                 if await fs.read_text("/me/who") != tenant:
                     crossed.append(tenant)
-                live = sum(provider.state == "open" for provider in built)
-                assert live <= 64, "more open than the cache may hold"
         finished["cancelled" if scope.cancelled_caught else "done"] += 1
 
     async with tree:
@@ -189,6 +191,25 @@ async def test_a_leased_filesystem_is_never_evicted_and_the_wait_has_a_limit() -
         other = await cache.acquire(RequestContext(tenant="b"))
         assert held.provider.closes == 1
         await cache.release(other)
+
+
+async def test_what_is_still_closing_takes_its_place() -> None:
+    built: list[Watched] = []
+
+    def build(context: RequestContext) -> Filesystem:
+        built.append(Watched(str(context["tenant"]), list(built), limit=1))
+        return Filesystem(built[-1])
+
+    async with TenantCache(build, size=1) as cache:
+
+        async def visit(tenant: str) -> None:
+            await cache.release(await cache.acquire(RequestContext(tenant=tenant)))
+
+        await visit("a")
+        async with anyio.create_task_group() as tasks:
+            for tenant in "bcd":
+                tasks.start_soon(visit, tenant)
+    assert sorted(provider.closes for provider in built) == [1, 1, 1, 1]
 
 
 async def test_idle_filesystems_close_when_the_cache_is_next_used() -> None:

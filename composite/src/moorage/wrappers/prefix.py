@@ -10,7 +10,7 @@ from moorage.errors import BusyError, MoorageError, PathIsDirectoryError, PathNo
 from moorage.models import Body, Capabilities, DeleteOptions, Entry, Kind, MakeDirOptions, Reader, Stat, WriteOptions
 from moorage.paths import PathLike, StoragePath
 from moorage.provider import DELETE, MAKE_DIR, WRITE, Provider
-from moorage.streams import closing
+from moorage.streams import CallersChunks, closing
 
 _ROOT = StoragePath("/")
 
@@ -77,13 +77,15 @@ class Prefix(Provider):
 
     async def write(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
         _refuse_root(path)
-        with self._outward():
-            return await self.inner.write(self._inward(path), body, _below_root(path, options))
+        chunks = body if isinstance(body, bytes) else CallersChunks(body)
+        with self._outward(chunks):
+            return await self.inner.write(self._inward(path), chunks, _below_root(path, options))
 
     async def append(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
         _refuse_root(path)
-        with self._outward():
-            return await self.inner.append(self._inward(path), body, _below_root(path, options))
+        chunks = body if isinstance(body, bytes) else CallersChunks(body)
+        with self._outward(chunks):
+            return await self.inner.append(self._inward(path), chunks, _below_root(path, options))
 
     async def delete(self, path: StoragePath, options: DeleteOptions = DELETE) -> None:
         _refuse_root(path)
@@ -126,11 +128,12 @@ class Prefix(Provider):
         return replace(entry, path=path)
 
     @contextmanager
-    def _outward(self) -> Generator[None]:
+    def _outward(self, body: Body = b"") -> Generator[None]:
         try:
             yield
         except MoorageError as error:
-            self._correct(error)
+            if not (isinstance(body, CallersChunks) and body.error is error):
+                self._correct(error)
             raise
 
     def _correct(self, error: MoorageError) -> None:
