@@ -89,16 +89,28 @@ async def one_file(
     return stat
 
 
-def encoded(text: str, encoding: str, path: PathLike) -> bytes:
+def encoded(text: str, encoding: str, provider: Provider, path: PathLike) -> bytes:
     """The text as bytes, strictly.
 
     Raises:
-        EncodingError: a character does not exist in that encoding.
+        EncodingError: a character does not exist in that encoding, or the encoding does not exist.
     """
     try:
         return text.encode(encoding)
     except (UnicodeError, LookupError) as error:
-        raise EncodingError(f"cannot be encoded: {error}", operation="write", path=str(path)) from error
+        fail(EncodingError(f"cannot be encoded: {error}"), provider, "write", path)
+
+
+def decoded(data: bytes, encoding: str, provider: Provider, path: PathLike) -> str:
+    """The bytes as text, strictly; line ends stay as they are.
+
+    Raises:
+        EncodingError: the bytes are not of that encoding, or the encoding does not exist.
+    """
+    try:
+        return data.decode(encoding)
+    except (UnicodeError, LookupError) as error:
+        fail(EncodingError(f"cannot be decoded: {error}"), provider, "read", path)
 
 
 def fail(error: Exception, provider: Provider, operation: str, *paths: PathLike) -> NoReturn:

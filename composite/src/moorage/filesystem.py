@@ -12,6 +12,7 @@ from moorage import listing
 from moorage.calls import (
     OpenRead,
     check_expectations,
+    decoded,
     encoded,
     fail,
     one_file,
@@ -20,7 +21,6 @@ from moorage.calls import (
 )
 from moorage.errors import (
     BusyError,
-    EncodingError,
     InvalidArgumentError,
     MoorageError,
     PathIsDirectoryError,
@@ -199,11 +199,7 @@ class Filesystem:
         Raises:
             EncodingError: the bytes are not of that encoding.
         """
-        data = await self.read_bytes(path)
-        try:
-            return data.decode(encoding)
-        except (UnicodeError, LookupError) as error:
-            raise EncodingError(f"cannot be decoded: {error}", operation="read", path=str(path)) from error
+        return decoded(await self.read_bytes(path), encoding, self.provider, path)
 
     def open_read(self, path: PathLike, start: int = 0, end: int | None = None) -> OpenRead:
         """``async with fs.open_read(path) as reader``: its ``stat``, and the bytes as chunks in bounded memory."""
@@ -257,7 +253,7 @@ class Filesystem:
     ) -> Stat:
         """:meth:`write_bytes` of the encoded text; line ends stay as they are."""
         options = write_options(overwrite, create_parents, expected_mtime, expected_version, media_type)
-        return await self._write("write", path, encoded(text, encoding, path), options)
+        return await self._write("write", path, encoded(text, encoding, self.provider, path), options)
 
     async def write_stream(
         self,
@@ -306,7 +302,7 @@ class Filesystem:
     ) -> Stat:
         """:meth:`append_bytes` of the encoded text."""
         options = write_options(True, create_parents, expected_mtime, expected_version, None)
-        return await self._write("append", path, encoded(text, encoding, path), options)
+        return await self._write("append", path, encoded(text, encoding, self.provider, path), options)
 
     async def _write(self, operation: str, path: PathLike, body: Body, options: WriteOptions) -> Stat:
         try:

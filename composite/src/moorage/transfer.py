@@ -192,8 +192,7 @@ class _Tree:
             )
 
     async def _check_before_start(self) -> None:
-        if self.dst.is_within(self.src):
-            raise InvalidArgumentError(f"cannot {self.operation} a directory into itself", path=str(self.dst))
+        await self._check_not_into_itself()
         await self._check_destination()
         async with closing(self.provider.list(self.src, recursive=True)) as entries:
             async for entry in entries:
@@ -204,6 +203,13 @@ class _Tree:
                         f"holds a name that no path can express: {entry.name}", path=str(self.src)
                     )
                 self._account(entry, entry.path)
+
+    async def _check_not_into_itself(self) -> None:
+        """Also where two mounts show one storage, and the paths do not tell."""
+        source = await self.provider.identity(self.src)
+        for above in (self.dst, *self.dst.parents):
+            if above == self.src or await self.provider.identity(above) == source:
+                raise InvalidArgumentError(f"cannot {self.operation} a directory into itself", path=str(self.dst))
 
     async def _check_destination(self) -> None:
         try:
