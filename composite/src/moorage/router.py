@@ -16,6 +16,7 @@ from moorage.errors import (
     NoMountError,
     PathExistsError,
     PathIsDirectoryError,
+    PathNotDirectoryError,
     PathNotFoundError,
     ReadOnlyError,
     UnsupportedError,
@@ -128,16 +129,16 @@ class MountRouter(Provider):
             self._fail(error, found)
 
     async def stat(self, path: StoragePath) -> Stat:
+        if self._table.is_virtual(path):
+            return self._directory
         found = self._table.route(path)
         if found is None:
-            if self._table.is_virtual(path):
-                return self._directory
             raise self._no_mount(path)
         _, mount, inner = found
         try:
             return await (mount.ready or await mount.touch()).stat(inner)
         except MoorageError as error:
-            if inner.is_root or self._table.is_virtual(path):
+            if inner.is_root:
                 return self._directory
             self._fail(error, found)
 
@@ -270,7 +271,7 @@ class MountRouter(Provider):
                     point = None if entry.mount is None else replace(entry.mount, path=at)
                     yield Entry(at, entry.stat, mount=point, error=entry.error)
         except MoorageError as error:
-            if isinstance(error, PathNotFoundError) and self._table.is_virtual(path):
+            if isinstance(error, PathNotFoundError | PathNotDirectoryError) and self._table.is_virtual(path):
                 return
             self._fail(error, found)
 
