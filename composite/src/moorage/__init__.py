@@ -72,11 +72,16 @@ from moorage.router import MountRouter
 from moorage.wrappers import Limits, Prefix, ReadOnly, Tracing
 
 if TYPE_CHECKING:
+    from moorage.append import append_by_rewrite
     from moorage.blocking import BlockingFilesystem
     from moorage.config import ProviderOptions, from_config, open_url
+    from moorage.objects import ObjectClient, ObjectStoreProvider
     from moorage.registry import Registry
 
 _LAZY = {
+    "ObjectClient": "moorage.objects",
+    "ObjectStoreProvider": "moorage.objects",
+    "append_by_rewrite": "moorage.append",
     "BlockingFilesystem": "moorage.blocking",
     "ProviderOptions": "moorage.config",
     "Registry": "moorage.registry",
@@ -141,6 +146,8 @@ __all__ = [
     "NoMountError",
     "NoSpaceError",
     "NotRegularFileError",
+    "ObjectClient",
+    "ObjectStoreProvider",
     "OnProgress",
     "OperationTimeoutError",
     "PathEscapeError",
@@ -175,6 +182,7 @@ __all__ = [
     "UnsupportedError",
     "Usage",
     "WriteOptions",
+    "append_by_rewrite",
     "from_config",
     "hookimpl",
     "open_url",

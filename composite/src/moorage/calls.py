@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
@@ -19,6 +19,7 @@ from moorage.errors import (
 from moorage.models import UNSET, DeleteOptions, OnProgress, Progress, Reader, Stat, Unset, WriteOptions
 from moorage.paths import PathLike, StoragePath
 from moorage.provider import WRITE, Provider
+from moorage.streams import Translated
 
 FilePrimitive = Callable[[StoragePath, StoragePath, WriteOptions], Awaitable[Stat]]
 """``copy`` or ``move`` of a provider."""
@@ -162,11 +163,4 @@ class OpenRead:
             self._failed(error)
         if reader.data is not None:
             return reader
-        return Reader(reader.stat, self._chunks(reader), reader.aclose)
-
-    async def _chunks(self, reader: Reader) -> AsyncIterator[bytes]:
-        try:
-            async for chunk in reader:
-                yield chunk
-        except Exception as error:
-            self._failed(error)
+        return Reader(reader.stat, Translated(reader, self._failed), reader.aclose)

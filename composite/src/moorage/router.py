@@ -38,7 +38,7 @@ from moorage.mounts import MountTable
 from moorage.paths import StoragePath
 from moorage.provider import DELETE, MAKE_DIR, WRITE, Provider
 from moorage.resolve import RequestContext
-from moorage.streams import CallersChunks, closing
+from moorage.streams import CallersChunks, Translated, closing
 from moorage.transfer import Place, copy_file, move_file
 
 _ROOT = StoragePath("/")
@@ -151,14 +151,13 @@ class MountRouter(Provider):
             self._fail(error, found)
         if reader.data is not None:
             return reader
-        return Reader(reader.stat, self._chunks(reader, found), reader.aclose)
 
-    async def _chunks(self, reader: Reader, found: Route) -> AsyncIterator[bytes]:
-        try:
-            async for chunk in reader:
-                yield chunk
-        except MoorageError as error:
-            self._fail(error, found)
+        def failed(error: Exception) -> NoReturn:
+            if isinstance(error, MoorageError):
+                self._fail(error, found)
+            raise error
+
+        return Reader(reader.stat, Translated(reader, failed), reader.aclose)
 
     async def write(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
         found = await self._route_change(path)

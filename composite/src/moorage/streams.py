@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import NoReturn, Self, TypeVar
 
 T = TypeVar("T")
 
@@ -36,3 +36,22 @@ class CallersChunks:
         except Exception as error:
             self.error = error
             raise
+
+
+class Translated:
+    """Chunks whose errors are raised by ``failed``; closing them is the business of whoever owns ``chunks``."""
+
+    def __init__(self, chunks: AsyncIterator[bytes], failed: Callable[[Exception], NoReturn]) -> None:
+        self._chunks = chunks
+        self._failed = failed
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            return await anext(self._chunks)
+        except StopAsyncIteration:
+            raise
+        except Exception as error:
+            self._failed(error)
