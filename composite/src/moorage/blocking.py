@@ -15,7 +15,7 @@ There are no twin methods: what is called is the asynchronous method itself, wit
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack
 from types import TracebackType
@@ -25,6 +25,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from anyio.lowlevel import current_token
 
 from moorage.errors import ClosedError, InvalidArgumentError
+from moorage.streams import closing
 
 if TYPE_CHECKING:
     from moorage.filesystem import Filesystem
@@ -130,8 +131,8 @@ class BlockingFilesystem:
 
 
 async def _aclose(iterator: AsyncIterator[object]) -> None:
-    if isinstance(iterator, AsyncGenerator):
-        await iterator.aclose()
+    async with closing(iterator):
+        pass
 
 
 def _refuse_event_loop() -> None:

@@ -1,0 +1,123 @@
+"""``write``, ``mkdir`` and ``rm``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import anyio
+import typer
+
+from moorage.cli.arguments import (
+    ExpectedTime,
+    ExpectedVersion,
+    WorkspacePath,
+    WorkspacePaths,
+    given_time,
+    given_version,
+)
+from moorage.cli.output import stat_document
+from moorage.cli.progress import counted, progress_bar, spinner
+from moorage.cli.session import Session
+from moorage.errors import PathIsDirectoryError
+
+_CHUNK = 1 << 20
+
+
+async def write(
+    session: Session,
+    path: WorkspacePath,
+    text: Annotated[str | None, typer.Option(help="The content; by default standard input.")] = None,
+    append: Annotated[bool, typer.Option("--append", "-a", help="Add to the end.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite/--no-overwrite", help="Replace what is there.")] = True,
+    parents: Annotated[bool, typer.Option("--parents/--no-parents", help="Make missing directories.")] = True,
+    expected_version: ExpectedVersion = None,
+    expected_mtime: ExpectedTime = None,
+    media_type: Annotated[str | None, typer.Option(metavar="TYPE", help="Like text/csv, where it is kept.")] = None,
+) -> None:
+    """Write a file, all or nothing, from standard input or --text, and print its new version.
+
+    --expected-version refuses, with exit code 3, when the file changed since it was seen.
+    """
+    if append and (not overwrite or media_type is not None):
+        raise typer.BadParameter("goes with neither --no-overwrite nor --media-type", param_hint="--append")
+    version, mtime = given_version(expected_version), given_time(expected_mtime)
+    async with session.tree() as tree:
+        if append:
+            data = text.encode() if text is not None else b"".join([chunk async for chunk in _stdin()])
+            stat = await tree.append_bytes(
+                path, data, create_parents=parents, expected_version=version, expected_mtime=mtime
+            )
+        else:
+            with progress_bar(session.output, "write") as report:
+                stat = await tree.write_stream(
+                    path,
+                    counted(path, _stdin() if text is None else _once(text.encode()), report),
+                    overwrite=overwrite,
+                    create_parents=parents,
+                    expected_version=version,
+                    expected_mtime=mtime,
+                    media_type=media_type,
+                )
+    session.output.record({"path": path, **stat_document(stat)}, stat.version or "")
+
+
+async def mkdir(
+    session: Session,
+    paths: WorkspacePaths,
+    parents: Annotated[
+        bool, typer.Option("--parents", "-p", help="Make missing parents; a directory that exists is no error.")
+    ] = False,
+) -> None:
+    """Make directories."""
+    async with session.tree() as tree:
+        for path in paths:
+            await tree.make_dir(path, parents=parents, exist_ok=parents)
+            session.output.done({"path": path, "kind": "directory"})
+
+
+async def rm(
+    session: Session,
+    paths: WorkspacePaths,
+    recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Directories and all they hold, too.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="What is not there is no error.")] = False,
+    expected_version: ExpectedVersion = None,
+    expected_mtime: ExpectedTime = None,
+) -> None:
+    """Remove files; with --recursive directories, too. Of a link, the link alone."""
+    version, mtime = given_version(expected_version), given_time(expected_mtime)
+    async with session.tree() as tree:
+        for path in paths:
+            try:
+                await tree.delete(path, missing_ok=force, expected_version=version, expected_mtime=mtime)
+            except PathIsDirectoryError:
+                if not recursive:
+                    raise
+                with spinner(session.output, f"removing {path}"):
+                    await tree.remove_dir(path, recursive=True, missing_ok=force)
+            session.output.done({"path": path, "removed": True})
+
+
+async def _once(data: bytes) -> AsyncIterator[bytes]:
+    yield data
+
+
+async def _stdin() -> AsyncIterator[bytes]:
+    """Standard input, chunk by chunk, without a thread that Ctrl-C would have to wait for."""
+    try:
+        descriptor = sys.stdin.fileno()
+    except (AttributeError, OSError):
+        yield sys.stdin.buffer.read()
+        return
+    while chunk := await _read(descriptor):
+        yield chunk
+
+
+async def _read(descriptor: int) -> bytes:
+    try:
+        await anyio.wait_readable(descriptor)
+    except PermissionError:  # a regular file, which never keeps anybody waiting
+        await anyio.lowlevel.checkpoint()
+    return os.read(descriptor, _CHUNK)

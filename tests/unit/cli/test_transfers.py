@@ -1,0 +1,141 @@
+"""cp and mv: within the tree, and between it and this machine's disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.cli.conftest import Runner
+
+pytestmark = pytest.mark.usefixtures("host_tree")
+
+
+@pytest.fixture
+def host_tree(workspace: Path) -> Path:
+    """``src/`` on the disk: two files, an empty directory, and links in and out."""
+    source = workspace / "src"
+    (source / "sub" / "empty").mkdir(parents=True)
+    (source / "a.txt").write_text("a")
+    (source / "sub" / "b.txt").write_text("b")
+    return source
+
+
+def names(run: Runner, path: str) -> list[str]:
+    return run("ls", "-R", path).out.split()
+
+
+def test_a_tree_is_imported_and_exported(run: Runner, workspace: Path) -> None:
+    assert run("cp", "-r", "local:src", "/data/in").code == 0
+    assert names(run, "/data/in") == ["/data/in/a.txt", "/data/in/sub", "/data/in/sub/b.txt", "/data/in/sub/empty"]
+    assert run("cp", "-r", "/data/in", "local:out/of/it").code == 0
+    assert (workspace / "out/of/it/sub/b.txt").read_text() == "b"
+    assert (workspace / "out/of/it/sub/empty").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("local:src/a.txt", "/data/x"), "/data/x"),
+        (("local:src/a.txt", "/data"), "/data/a.txt"),
+        (("local:src/a.txt", "/data/new/"), "/data/new/a.txt"),
+        (("local:./src/sub/../a.txt", "/data/x"), "/data/x"),
+        (("-r", "local:src", "/data"), "/data/src/a.txt"),
+        (("-r", "local:src/", "/data/"), "/data/src/a.txt"),
+        (("-r", "-T", "local:src", "/data"), "/data/a.txt"),
+        (("-r", "local:src", "/data/y"), "/data/y/a.txt"),
+    ],
+)
+def test_where_a_copy_goes(run: Runner, arguments: tuple[str, ...], expected: str) -> None:
+    assert run("cp", *arguments).code == 0
+    assert run("cat", expected).out == "a"
+
+
+def test_several_sources_go_into_the_target(run: Runner) -> None:
+    done = run("cp", "local:src/a.txt", "local:src/sub/b.txt", "/data/both", "--json")
+    assert [document["path"] for document in done.documents] == ["/data/both/a.txt", "/data/both/b.txt"]
+    assert names(run, "/data/both") == ["/data/both/a.txt", "/data/both/b.txt"]
+    assert run("cp", "-T", "local:src/a.txt", "local:src/sub/b.txt", "/data/x").code == 2
+
+
+def test_a_copy_to_the_disk_goes_where_cp_would_put_it(run: Runner, workspace: Path) -> None:
+    run("write", "/notes/x", "--text", "x")
+    for target in ("local:.", "local:src", f"local:{workspace}/new/name"):
+        assert run("cp", "/notes/x", target).code == 0
+    for file in ("x", "src/x", "new/name"):
+        assert (workspace / file).read_text() == "x"
+
+
+def test_all_of_the_workspace_can_be_exported(run: Runner, workspace: Path) -> None:
+    run("write", "/data/x", "--text", "x")
+    assert run("cp", "-r", "/", "local:all").code == 0
+    assert sorted(path.name for path in (workspace / "all").iterdir()) == ["data", "frozen", "notes"]
+    assert (workspace / "all/data/x").read_text() == "x"
+
+
+def test_copying_twice_does_not_nest(run: Runner) -> None:
+    for _ in range(2):
+        assert run("cp", "-r", "local:src", "/data").code == 0
+    assert names(run, "/data/src") == ["/data/src/a.txt", "/data/src/sub", "/data/src/sub/b.txt", "/data/src/sub/empty"]
+
+
+def test_a_directory_needs_recursive(run: Runner) -> None:
+    refused = run("cp", "local:src", "/data/x")
+    assert refused.code == 1
+    assert "local:src" in refused.err
+
+
+def test_no_overwrite_keeps_what_is_there(run: Runner) -> None:
+    run("write", "/data/x", "--text", "old")
+    assert run("cp", "local:src/a.txt", "/data/x", "--no-overwrite").code == 1
+    assert run("mv", "local:src/a.txt", "/data/x", "--no-overwrite").code == 1
+    assert run("cat", "/data/x").out == "old"
+
+
+def test_move_within_and_across(run: Runner, workspace: Path) -> None:
+    assert run("mv", "local:src", "/data/moved").code == 0
+    assert not (workspace / "src").exists()
+    assert run("mv", "/data/moved/a.txt", "/notes").code == 0
+    assert run("cat", "/notes/a.txt").out == "a"
+    assert run("cat", "/data/moved/a.txt").code == 5
+    assert run("mv", "/data/moved", "local:back").code == 0
+    assert (workspace / "back/sub/b.txt").read_text() == "b"
+    assert run("ls", "/data").out == ""
+
+
+def test_a_link_out_of_the_source_brings_nothing_from_outside(run: Runner, host_tree: Path, workspace: Path) -> None:
+    (workspace / "secret").write_text("outside")
+    (host_tree / "out").symlink_to(workspace / "secret")
+    failed = run("cp", "-r", "local:src", "/data/in")
+    assert failed.code == 1
+    assert "local:src/out" in failed.err
+    assert "outside" not in failed.err
+    assert run("cat", "/data/in/a.txt").out == "a"
+    assert run("cat", "/data/in/out").code == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "shown"),
+    [
+        (("local:nowhere/x", "/data"), 5, "local:nowhere/x"),
+        (("local:nowhere", "/data/y"), 5, "local:nowhere"),
+        (("local:", "/data"), 2, "local:"),
+        (("local:src/a.txt", "local:b"), 2, "local:src/a.txt"),
+        (("-r", "/", "/data/all"), 2, "/data/all"),
+        (("local:src/a.txt", "/frozen/x"), 4, "/frozen/x"),
+        (("local:src/a.txt", "/elsewhere/x"), 5, "/elsewhere/x"),
+    ],
+)
+def test_refusals_name_the_operand_as_it_was_written(
+    run: Runner, workspace: Path, arguments: tuple[str, ...], code: int, shown: str
+) -> None:
+    refused = run("cp", *arguments)
+    assert (refused.code, refused.out) == (code, "")
+    assert shown in refused.err
+    assert str(workspace) not in refused.err
+    assert run("cp", *arguments, "--json").document["error"]["path"] == shown
+    assert not (workspace / "nowhere").exists()
+
+
+def test_mount_points_stay(run: Runner) -> None:
+    assert run("mv", "/data", "/notes/x").code == 1
+    assert run("mv", "/data", "local:x").code == 1
