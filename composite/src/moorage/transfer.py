@@ -166,6 +166,7 @@ class _Tree:
     operation: str
     plan: list[Entry] | None = field(default_factory=list[Entry])
     filled: set[StoragePath] = field(default_factory=set[StoragePath])
+    links: int = 0
     files_total: int = 0
     bytes_total: int = 0
     files_done: int = 0
@@ -177,12 +178,11 @@ class _Tree:
     async def run(self) -> None:
         await self._check_before_start()
         await self._make_dir(self.src, self.dst)
-        send, receive = anyio.create_memory_object_stream[Entry](CONCURRENCY)
-        async with receive, anyio.create_task_group() as tasks:
-            for _ in range(CONCURRENCY):
-                tasks.start_soon(self._work, receive)
-            async with send:
-                await self._feed(send.send)
+        if self.links and self.operation == "move":
+            await self._run(links=True)
+            await self._run(links=False)
+        else:
+            await self._run()
         if self.failures:
             raise TransferError(
                 f"{self.operation}: {self.files_done} done, {self.failures} not; first: {self.failed[0][1]}",
@@ -190,6 +190,17 @@ class _Tree:
                 done=tuple(self.done),
                 failed=tuple(self.failed),
             )
+
+    async def _run(self, links: bool | None = None) -> None:
+        """Transfer all entries, or only the links, or all others: a link moves before what it leads to is gone."""
+        send, receive = anyio.create_memory_object_stream[Entry](CONCURRENCY)
+        async with receive, anyio.create_task_group() as tasks:
+            for _ in range(CONCURRENCY):
+                tasks.start_soon(self._work, receive)
+            async with send, closing(self._planned()) as entries:
+                async for entry in entries:
+                    if links is None or links == (entry.kind is Kind.LINK):
+                        await send.send(entry)
 
     async def _check_before_start(self) -> None:
         await self._check_not_into_itself()
@@ -226,6 +237,7 @@ class _Tree:
 
     def _account(self, entry: Entry, path: StoragePath) -> None:
         self.filled.add(path.parent)
+        self.links += entry.kind is Kind.LINK
         if not entry.is_dir:
             self.files_total += 1
             self.bytes_total += entry.stat.size
@@ -234,14 +246,14 @@ class _Tree:
             if len(self.plan) > PLANNED:
                 self.plan = None
 
-    async def _feed(self, send: Callable[[Entry], Awaitable[None]]) -> None:
+    async def _planned(self) -> AsyncIterator[Entry]:
         if self.plan is not None:
             for entry in self.plan:
-                await send(entry)
+                yield entry
             return
         async with closing(self.provider.list(self.src, recursive=True)) as entries:
             async for entry in entries:
-                await send(entry)
+                yield entry
 
     async def _work(self, entries: AsyncIterator[Entry]) -> None:
         async for entry in entries:
