@@ -1,0 +1,1 @@
+"""The demonstration behind ``scripts/demo``, a step a function."""

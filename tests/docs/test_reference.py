@@ -1,0 +1,138 @@
+"""What the pages list is what the code has: methods, arguments, errors, hooks, fields, commands, exit codes."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from tests.docs.blocks import ROOT, table_rows
+
+from moorage import errors, hookspecs, models, wrappers
+from moorage import provider as contract
+from moorage.cli import app, failures
+from moorage.filesystem import Filesystem
+from moorage.objects import ObjectClient, ObjectFeatures, client
+from moorage.provider import Provider
+from moorage.testing import Harness, ProviderConformance
+from moorage_local import LocalFilesystem
+
+GUIDE = ROOT / "docs" / "guide.md"
+AUTHORS = ROOT / "docs" / "authors.md"
+
+CONSTANTS = {
+    id(value): name
+    for module in (contract, client)
+    for name, value in vars(module).items()
+    if name.isupper() and not isinstance(value, str)
+}
+
+
+def signature_of(function: Callable[..., Any]) -> str:
+    """``name(argument, *, option=default)``, as the tables write it."""
+    parameters = [item for item in inspect.signature(function).parameters.values() if item.name != "self"]
+    shown: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and "*" not in shown:
+            shown.append("*")
+        default = parameter.default
+        if default is inspect.Parameter.empty:
+            shown.append(parameter.name)
+        else:
+            shown.append(f"{parameter.name}={CONSTANTS.get(id(default), repr(default))}")
+    return f"{function.__name__}({', '.join(shown)})"
+
+
+def public(cls: type[object]) -> dict[str, Any]:
+    """The functions that a class itself defines for others to call."""
+    return {name: item for name, item in vars(cls).items() if inspect.isfunction(item) and not name.startswith("_")}
+
+
+def first_cells(page: Any, heading: str) -> list[str]:
+    return [row[0].strip("`") for row in table_rows(page, heading)]
+
+
+def test_every_method_of_a_filesystem_with_its_arguments() -> None:
+    listed = first_cells(GUIDE, "Methods")
+    assert sorted(listed) == sorted(signature_of(method) for method in public(Filesystem).values())
+
+
+def test_every_primitive_of_a_provider_with_its_arguments() -> None:
+    listed = first_cells(AUTHORS, "The provider contract")
+    assert sorted(listed) == sorted(signature_of(primitive) for primitive in public(Provider).values())
+
+
+def test_every_operation_of_an_object_client_with_its_arguments() -> None:
+    listed = first_cells(AUTHORS, "The object store port")
+    assert sorted(listed) == sorted(signature_of(operation) for operation in public(ObjectClient).values())
+
+
+def test_every_feature_with_its_default() -> None:
+    page = AUTHORS.read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+)` \| `(\S+)` \| ", page, flags=re.MULTILINE)
+    assert listed == [(field.name, repr(field.default)) for field in fields(ObjectFeatures)]
+
+
+def test_every_wrapper_with_its_arguments() -> None:
+    listed = first_cells(GUIDE, "Wrappers")
+    classes = [getattr(wrappers, name) for name in wrappers.__all__ if inspect.isclass(getattr(wrappers, name))]
+    assert sorted(listed) == sorted(signature_of(cls) for cls in classes)
+
+
+def test_the_local_filesystem_with_its_arguments() -> None:
+    assert f"`{signature_of(LocalFilesystem)}`" in " ".join(GUIDE.read_text(encoding="utf-8").split())
+
+
+def test_every_error_with_its_code_and_builtin() -> None:
+    found: list[list[str]] = []
+    for cls in vars(errors).values():
+        if inspect.isclass(cls) and issubclass(cls, errors.MoorageError) and cls is not errors.MoorageError:
+            builtin = next(base for base in cls.__mro__ if getattr(builtins, base.__name__, None) is base)
+            found.append([f"`{cls.__name__}`", f"`{cls.code}`", f"`{builtin.__name__}`"])
+            when = next(row[3] for row in table_rows(GUIDE, "Errors") if row[0] == found[-1][0])
+            assert cls.retryable_by_default == ("retryable" in when), cls
+    assert [row[:3] for row in table_rows(GUIDE, "Errors")] == found
+
+
+@pytest.mark.parametrize("heading", ["Options", "Answers"])
+def test_every_field_of_what_crosses_the_contract(heading: str) -> None:
+    for name, listed in table_rows(AUTHORS, heading):
+        cls = getattr(models, name.strip("`"))
+        assert re.findall(r"`(\w+)`", listed) == [field.name for field in fields(cls)]
+
+
+def test_every_hook_and_the_fields_of_what_it_returns() -> None:
+    hooks = [item for name, item in vars(hookspecs).items() if hasattr(item, f"{hookspecs.PROJECT}_spec")]
+    rows = table_rows(AUTHORS, "Options and registration")
+    assert [row[0].strip("`") for row in rows] == [signature_of(hook) for hook in hooks]
+    specs: list[Any] = [hookspecs.ProviderSpec, hookspecs.CommandSpec]
+    for (_, returns), cls in zip(rows, specs, strict=True):
+        assert f"`{cls.__name__}({', '.join(field.name for field in fields(cls))})`" in returns
+
+
+def test_every_hook_of_the_conformance_suite() -> None:
+    listed = first_cells(AUTHORS, "The conformance suite")
+    own = {"put", "names", "content"}  # what the suite itself uses
+    hooks = [item for name, item in public(Harness).items() if name not in own and not _is_fixture(item)]
+    assert sorted(listed) == sorted(signature_of(hook) for hook in hooks)
+    assert issubclass(ProviderConformance, Harness)
+    assert {"keeps_content_in_process", "reported_as"} <= set(Harness.__annotations__)
+
+
+def _is_fixture(function: Callable[..., Any]) -> bool:
+    return hasattr(function, "_pytestfixturefunction") or type(function).__name__ == "FixtureFunctionDefinition"
+
+
+def test_every_command() -> None:
+    assert first_cells(GUIDE, "Command line") == [name for name, _, _ in app._COMMANDS]
+
+
+def test_every_exit_code() -> None:
+    text = GUIDE.read_text(encoding="utf-8")
+    listed = {int(code) for code in re.findall(r"^\| (\d+) \| ", text, flags=re.MULTILINE)}
+    known = {0, failures.FAILED, failures.USAGE, failures.INTERRUPTED, failures.BROKEN_PIPE}
+    assert listed == known | {code for _, code in failures._CODES}
