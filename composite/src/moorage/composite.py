@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Self, cast
+from typing import Self, TypeVar, cast
 
 from moorage.errors import ConfigError
 from moorage.filesystem import Filesystem, Instructions
@@ -18,6 +18,8 @@ from moorage.router import MountRouter
 
 Mountable = Filesystem | Provider | Resolver | LeasingResolver
 """What may stand at a mount point."""
+
+P = TypeVar("P", bound=PathLike)
 
 
 class TreeFilesystem(Filesystem):
@@ -68,7 +70,7 @@ class CompositeFilesystem(TreeFilesystem):
 
     def __init__(
         self,
-        mounts: Mapping[str, Mountable] | Mapping[StoragePath, Mountable] | Mapping[PathLike, Mountable],
+        mounts: Mapping[P, Mountable],
         *,
         nested: bool = False,
         labels: Labels = Labels(),  # noqa: B008 (frozen)
@@ -92,12 +94,12 @@ class CompositeFilesystem(TreeFilesystem):
         Raises:
             ConfigError: nothing is mounted there, or it is the last mount.
         """
-        mounts = dict(self._table.items())
+        mounts: dict[StoragePath, Mountable] = dict(self._table.items())
         if mounts.pop(StoragePath.parse(path), None) is None:
             raise ConfigError(f"nothing is mounted at {path}; mounts: {', '.join(str(mount) for mount in mounts)}")
         return self._changed(mounts)
 
-    def _changed(self, mounts: Mapping[StoragePath, Filesystem | LeasingResolver]) -> Self:
+    def _changed(self, mounts: Mapping[StoragePath, Mountable]) -> Self:
         return type(self)(
             mounts,
             nested=self._nested,

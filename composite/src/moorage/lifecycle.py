@@ -23,7 +23,7 @@ class Lifecycle:
         self.status = ProviderStatus.PENDING
         self.error: MoorageError | None = None
         self._leases = 0
-        self._lock = anyio.Lock()
+        self._lock: anyio.Lock | None = None
 
     async def ensure(self) -> None:
         """Start on first touch; a failed start is tried again.
@@ -55,7 +55,7 @@ class Lifecycle:
     async def close_if_unused(self) -> None:
         """Close unless somebody holds a lease. Idempotent."""
         with anyio.CancelScope(shield=True):
-            async with self._lock:
+            async with self._turn():
                 if self._leases > 0 or self.status is ProviderStatus.DESTROYED:
                     return
                 self.status = ProviderStatus.DESTROYING
@@ -63,9 +63,10 @@ class Lifecycle:
                     await self.provider.aclose()
                 finally:
                     self.status = ProviderStatus.DESTROYED
+                    self._lock = None
 
     async def _start(self) -> None:
-        async with self._lock:
+        async with self._turn():
             if self.status is ProviderStatus.READY:
                 return
             self.status = ProviderStatus.INITIALIZING
@@ -85,6 +86,12 @@ class Lifecycle:
                 raise
             self.status = ProviderStatus.READY
             self.error = None
+
+    def _turn(self) -> anyio.Lock:
+        """One lock an opening: it belongs to the event loop that it is first used in."""
+        if self._lock is None:
+            self._lock = anyio.Lock()
+        return self._lock
 
     def _failed(self, error: MoorageError) -> None:
         self.status = ProviderStatus.ERROR

@@ -25,18 +25,34 @@ class Mount(ABC):
     """
 
     ready: Provider | None = None
+    _lock: anyio.Lock | None = None
 
-    @abstractmethod
     async def touch(self) -> Provider:
-        """The open provider.
+        """The open provider; one task opens it, the others wait.
 
         Raises:
             MoorageError: why it cannot be opened; the next touch tries again.
         """
+        if self._lock is None:
+            self._lock = anyio.Lock()
+        async with self._lock:
+            if self.ready is None:
+                self.ready = await self.open()
+            return self.ready
 
-    @abstractmethod
     async def aclose(self) -> None:
         """Give the storage back. Idempotent."""
+        ready, self.ready, self._lock = self.ready, None, None
+        if ready is not None:
+            await self.close(ready)
+
+    @abstractmethod
+    async def open(self) -> Provider:
+        """Open the storage. Raises as :meth:`touch`."""
+
+    @abstractmethod
+    async def close(self, provider: Provider) -> None:
+        """Close what :meth:`open` opened."""
 
     @abstractmethod
     def describe(self, path: StoragePath) -> MountPoint:
@@ -52,19 +68,13 @@ class FixedMount(Mount):
 
     def __init__(self, filesystem: Filesystem) -> None:
         self._filesystem = filesystem
-        self._lock = anyio.Lock()
 
-    async def touch(self) -> Provider:
-        async with self._lock:
-            if self.ready is None:
-                await self._filesystem.lifecycle.lease()
-                self.ready = self._filesystem.provider
-            return self.ready
+    async def open(self) -> Provider:
+        await self._filesystem.lifecycle.lease()
+        return self._filesystem.provider
 
-    async def aclose(self) -> None:
-        if self.ready is not None:
-            self.ready = None
-            await self._filesystem.lifecycle.release()
+    async def close(self, provider: Provider) -> None:
+        await self._filesystem.lifecycle.release()
 
     def describe(self, path: StoragePath) -> MountPoint:
         info = self._filesystem.info()
@@ -77,25 +87,17 @@ class ChosenMount(Mount):
     def __init__(self, resolver: LeasingResolver, context: RequestContext | None = None) -> None:
         self._resolver = resolver
         self._context = context
-        self._lock = anyio.Lock()
         self._filesystem: Filesystem | None = None
         self._error: MoorageError | None = None
 
     def bound(self, context: RequestContext) -> Mount:
         return ChosenMount(self._resolver, context)
 
-    async def touch(self) -> Provider:
+    async def open(self) -> Provider:
         if self._context is None:
             raise ContextRequiredError("this mount is chosen per request: use `async with tree.resolve(context)`")
-        async with self._lock:
-            if self.ready is None:
-                self._filesystem = await self._acquire(self._context)
-                self.ready = self._filesystem.provider
-            return self.ready
-
-    async def _acquire(self, context: RequestContext) -> Filesystem:
         try:
-            filesystem = await self._resolver.acquire(context)
+            self._filesystem = await self._resolver.acquire(self._context)
         except MoorageError as error:
             self._error = error
             raise
@@ -103,10 +105,10 @@ class ChosenMount(Mount):
             self._error = UnavailableError(f"the resolver of this mount failed: {type(error).__name__}")
             raise self._error from error
         self._error = None
-        return filesystem
+        return self._filesystem.provider
 
-    async def aclose(self) -> None:
-        filesystem, self._filesystem, self.ready = self._filesystem, None, None
+    async def close(self, provider: Provider) -> None:
+        filesystem, self._filesystem = self._filesystem, None
         if filesystem is not None:
             await self._resolver.release(filesystem)
 
@@ -125,24 +127,18 @@ class SubtreeMount(Mount):
     def __init__(self, outer: Mount, prefix: StoragePath) -> None:
         self._outer = outer
         self._prefix = prefix
-        self._lock = anyio.Lock()
 
     def bound(self, context: RequestContext) -> Mount:
         return SubtreeMount(self._outer.bound(context), self._prefix)
 
-    async def touch(self) -> Provider:
-        async with self._lock:
-            if self.ready is None:
-                part = Prefix(self._outer.ready or await self._outer.touch(), self._prefix)
-                await part.start()
-                self.ready = part
-            return self.ready
+    async def open(self) -> Provider:
+        part = Prefix(self._outer.ready or await self._outer.touch(), self._prefix)
+        await part.start()
+        return part
 
-    async def aclose(self) -> None:
-        part, self.ready = self.ready, None
+    async def close(self, provider: Provider) -> None:
         try:
-            if part is not None:
-                await part.aclose()
+            await provider.aclose()
         finally:
             await self._outer.aclose()
 

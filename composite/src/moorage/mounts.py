@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from moorage.errors import ConfigError
 from moorage.paths import PathLike, StoragePath
 
+P = TypeVar("P", bound=PathLike)
 T = TypeVar("T")
 
 _ROOT = StoragePath("/")
@@ -22,9 +23,7 @@ class MountTable(Generic[T]):
         ConfigError: no mounts; one path twice (however written); one mount inside another without ``nested``.
     """
 
-    def __init__(
-        self, mounts: Mapping[StoragePath, T] | Mapping[str, T] | Mapping[PathLike, T], *, nested: bool = False
-    ) -> None:
+    def __init__(self, mounts: Mapping[P, T], *, nested: bool = False) -> None:
         found: dict[StoragePath, T] = {}
         written: dict[StoragePath, str] = {}
         for text, mounted in mounts.items():

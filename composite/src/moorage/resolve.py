@@ -13,8 +13,15 @@ from typing import Protocol, Self, runtime_checkable
 
 import anyio
 
-from moorage.errors import ClosedError, ContextRequiredError, InvalidArgumentError, OperationTimeoutError
+from moorage.errors import (
+    ClosedError,
+    ContextRequiredError,
+    InvalidArgumentError,
+    InvalidPathError,
+    OperationTimeoutError,
+)
 from moorage.filesystem import Filesystem
+from moorage.paths import is_segment
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +42,18 @@ class RequestContext(Mapping[str, object]):
             return self._values[key]
         except KeyError:
             raise ContextRequiredError(f"the request's context has no {key!r}") from None
+
+    def segment(self, key: str) -> str:
+        """The value as the single segment of a path that it must be where a directory or prefix is named after it.
+
+        Raises:
+            ContextRequiredError: there is none.
+            InvalidPathError: it is no text, or has a slash, is ``..``, or holds a control character.
+        """
+        value = self[key]
+        if not isinstance(value, str) or not is_segment(value):
+            raise InvalidPathError(f"the context's {key!r} cannot name a directory")
+        return value
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)

@@ -309,8 +309,11 @@ class MountRouter(Provider):
         return self._route_file(path)
 
     async def _check_writable(self, path: StoragePath) -> None:
+        """Before anything is read: a copy between mounts must not begin with its source."""
         if not (await self.capabilities(path)).writable:
-            raise ReadOnlyError("read-only", path=str(path))
+            found = self._table.route(path)
+            ready = None if found is None else found[1].ready
+            raise ReadOnlyError("read-only", path=str(path), provider=None if ready is None else ready.scheme)
 
     def _no_mount(self, path: StoragePath) -> NoMountError:
         mounts = ", ".join(str(mount) for mount, _ in self._table.items())

@@ -19,6 +19,7 @@ from moorage import (
     ContextRequiredError,
     Filesystem,
     InvalidArgumentError,
+    InvalidPathError,
     Limits,
     MemoryFilesystem,
     MemoryProvider,
@@ -302,6 +303,13 @@ async def test_a_resolver_that_returns_no_filesystem_says_so() -> None:
             await fs.stat("/me/x")
 
 
+@pytest.mark.parametrize("tenant", ["../b", "..", "a/b", "", ".", "a\n", 7, None])
+def test_a_tenant_that_names_a_directory_is_one_segment(tenant: object) -> None:
+    with pytest.raises(InvalidPathError):
+        RequestContext(tenant=tenant).segment("tenant")
+    assert RequestContext(tenant="acme").segment("tenant") == "acme"
+
+
 def test_contexts() -> None:
     for context in (RequestContext(tenant="a"), RequestContext({"tenant": "a"}), RequestContext([("tenant", "a")])):
         assert (context["tenant"], context.get("x"), context.get("x", 1), dict(context)) == (
@@ -314,3 +322,18 @@ def test_contexts() -> None:
         with pytest.raises(KeyError, match="agent-role"):
             context["agent-role"]
     assert "secret" not in repr(RequestContext(token="secret"))
+
+
+def test_one_tree_after_another_on_different_event_loops() -> None:
+    tree = CompositeFilesystem({"/m": MemoryFilesystem(), "/me": lambda context: MemoryFilesystem()})
+
+    async def use() -> None:
+        async with tree:
+            async with anyio.create_task_group() as tasks:
+                for number in range(5):
+                    tasks.start_soon(tree.write_text, f"/m/{number}", "x")
+            async with tree.resolve({}) as fs:
+                await fs.write_text("/me/x", "1")
+
+    for backend in ("asyncio", "trio", "asyncio"):
+        anyio.run(use, backend=backend)
