@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Self, TypeVar, cast
+from typing import TypeVar, cast
 
 from moorage.errors import ConfigError
 from moorage.filesystem import Filesystem, Instructions
@@ -84,11 +84,11 @@ class CompositeFilesystem(TreeFilesystem):
         fresh = {path: _mount(mounted) for path, mounted in self._table.items()}
         super().__init__(MountRouter(MountTable(fresh, nested=True)), labels=labels, instructions=instructions)
 
-    def with_mount(self, path: PathLike, mounted: Mountable) -> Self:
+    def with_mount(self, path: PathLike, mounted: Mountable) -> CompositeFilesystem:
         """A new tree over the same filesystems and one more; this one stays as it is."""
         return self._changed({**dict(self._table.items()), StoragePath.parse(path): _mountable(path, mounted)})
 
-    def without_mount(self, path: PathLike) -> Self:
+    def without_mount(self, path: PathLike) -> CompositeFilesystem:
         """A new tree over the same filesystems but one; this one stays as it is.
 
         Raises:
@@ -99,8 +99,8 @@ class CompositeFilesystem(TreeFilesystem):
             raise ConfigError(f"nothing is mounted at {path}; mounts: {', '.join(str(mount) for mount in mounts)}")
         return self._changed(mounts)
 
-    def _changed(self, mounts: Mapping[StoragePath, Mountable]) -> Self:
-        return type(self)(
+    def _changed(self, mounts: Mapping[StoragePath, Mountable]) -> CompositeFilesystem:
+        return CompositeFilesystem(
             mounts,
             nested=self._nested,
             labels=self.labels,
