@@ -136,7 +136,7 @@ CALLS: dict[str, tuple[Call, ...]] = {
     "write_text": (lambda fs, path: fs.write_text(path, "new"),),
 }
 
-PATHS = ("/m/dir/file", "/m/dir", "/m/new", "/m/new/below", "/m/dir/file/below")
+PATHS = ("/m/dir/file", "/m/dir", "/m/new", "/m/new/below", "/m/dir/file/below", "/m", "/m/source", "/m/tree")
 
 FILES = {"/m/dir/file": b"kept", "/m/source": b"source", "/m/tree/file": b"of a tree"}
 

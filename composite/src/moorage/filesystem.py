@@ -26,6 +26,7 @@ from moorage.errors import (
     PathIsDirectoryError,
     PathNotDirectoryError,
     PathNotFoundError,
+    ReadOnlyError,
     UnsupportedError,
 )
 from moorage.lifecycle import Lifecycle
@@ -436,6 +437,8 @@ class Filesystem:
         return await self.provider.stat(target)
 
     async def _unchanged(self, path: StoragePath, recursive: bool) -> Stat:
+        if not (await self.provider.capabilities(path)).writable:
+            raise ReadOnlyError("read-only", path=str(path))
         stat = await self.provider.stat(path)
         if stat.is_dir and not recursive:
             raise PathIsDirectoryError("is a directory; recursive=True copies it", path=str(path))

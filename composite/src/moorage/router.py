@@ -211,8 +211,9 @@ class MountRouter(Provider):
 
     async def make_dir(self, path: StoragePath, options: MakeDirOptions = MAKE_DIR) -> None:
         if self._table.is_protected(path):
+            await self._check_writable(path)
             if not options.exist_ok:
-                raise await refusal(self, path, PathExistsError("already exists", path=str(path)))
+                raise PathExistsError("already exists", path=str(path))
             return
         found = self._table.route(path)
         if found is None:
