@@ -1,0 +1,311 @@
+"""The provider: every primitive is one piece of blocking work for a worker, or an attempt inline."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, suppress
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import anyio
+import anyio.lowlevel
+
+from moorage import (
+    DELETE,
+    MAKE_DIR,
+    WRITE,
+    Body,
+    Capabilities,
+    ClosedError,
+    DeleteOptions,
+    Entry,
+    MakeDirOptions,
+    OperationTimeoutError,
+    Provider,
+    Reader,
+    Stat,
+    StoragePath,
+    WriteOptions,
+)
+from moorage_local.changes import Change, Disk
+from moorage_local.containment import Root, refuse_reserved
+from moorage_local.copying import Copy
+from moorage_local.directories import identity, make_dir
+from moorage_local.inline import Inline
+from moorage_local.listing import Listing
+from moorage_local.locks import Contended
+from moorage_local.moving import Delete, Move
+from moorage_local.opening import stat_path
+from moorage_local.reading import read_range
+from moorage_local.removal import TreeRemoval, remove_empty
+from moorage_local.root_directory import RootDirectory, open_root
+from moorage_local.sources import BytesSource
+from moorage_local.stats import stat_from
+from moorage_local.streaming import PIECE, fill, pieces
+from moorage_local.temporaries import sweep_directory
+from moorage_local.workers import LONG, QUICK, Job, Workers, wait
+from moorage_local.writing import Append, AppendByStream, Replace, ReplaceByStream
+
+T = TypeVar("T")
+
+_TOP: Final = StoragePath("/")
+_FIRST_PAUSE: Final = 0.0005
+_LONGEST_PAUSE: Final = 0.02
+_UNDO_WITHIN: Final = 0.04
+_INLINE_IN_A_ROW: Final = 16
+"""How many inline calls may pass before the event loop gets a turn."""
+
+
+class LocalProvider(Provider):
+    """A directory of this machine.
+
+    Contained: every path is resolved beneath a handle on the directory, which stays the same directory when its path
+    is renamed or replaced meanwhile. Atomic: content appears by rename, its time always later than what it replaces.
+    Exact between threads, tasks and processes that use this provider: every change holds an advisory lock on the
+    parent directory around its last check and its rename; writers that take no lock have a window of microseconds.
+
+    Names that start with ``.moorage-tmp-`` are the provider's own: hidden, and refused as paths.
+
+    Args:
+        base_path: the directory; made by ``start`` when missing; may be a link; made absolute here and now.
+        durable: every change reaches the disk before it returns (``fsync`` of file and directory).
+        lock_timeout: seconds to wait for a directory that others are changing.
+    """
+
+    scheme = "local"
+
+    def __init__(
+        self,
+        base_path: str | os.PathLike[str],
+        *,
+        durable: bool = False,
+        lock_timeout: float = 30.0,
+        prefix: StoragePath = _TOP,
+    ) -> None:
+        self._base = os.path.abspath(base_path)
+        self._prefix = prefix
+        self._durable = durable
+        self._lock_timeout = lock_timeout
+        self._directory: RootDirectory | None = None
+        self._disk_or_none: Disk | None = None
+        self._inline: Inline | None = None
+        self._inline_calls = 0
+
+    # Opening and closing
+
+    async def start(self) -> None:
+        """Open the directory, making it when missing.
+
+        Raises:
+            PathNotDirectoryError: something else is there.
+            PermissionDeniedError: this process may not open or make it.
+        """
+        if self._directory is None:
+            opened = await LONG.run(lambda _: open_root(self._base, self._prefix), _TOP)
+            self._directory = opened
+            self._disk_or_none = Disk(opened.root, durable=self._durable)
+            self._inline = Inline(opened.root.handle)
+
+    async def aclose(self) -> None:
+        """Give the handle back; calls that are still under way keep it until they end."""
+        self._directory = self._disk_or_none = self._inline = None
+
+    @property
+    def _disk(self) -> Disk:
+        disk = self._disk_or_none
+        if disk is None:
+            raise ClosedError("not open")
+        return disk
+
+    @property
+    def _root(self) -> Root:
+        return self._disk.root
+
+    async def capabilities(self, path: StoragePath) -> Capabilities:
+        directory = self._directory
+        real = (self._base + str(self._prefix) if directory is None else directory.real).rstrip("/")
+        return Capabilities(
+            conditional_write="atomic" if directory is None else directory.conditional_write,
+            atomic_move=True,
+            server_side_copy=True,
+            symlinks=True,
+            case_sensitive=True if directory is None else directory.case_sensitive,
+            native_path=(real if path.is_root else real + str(path)) or "/",
+        )
+
+    async def identity(self, path: StoragePath) -> str:
+        root = self._root
+        return await QUICK.run(lambda _: identity(root, path), path)
+
+    def subtree(self, prefix: StoragePath) -> LocalProvider:
+        """A provider whose root is the directory ``prefix``, which no link leaves."""
+        below = self._prefix if prefix.is_root else prefix.rebased(_TOP, self._prefix)
+        return LocalProvider(self._base, durable=self._durable, lock_timeout=self._lock_timeout, prefix=below)
+
+    # Looking
+
+    async def stat(self, path: StoragePath) -> Stat:
+        refuse_reserved(path)
+        if self._inline is not None:
+            seen = self._inline.stat(path)
+            if seen is not None:
+                await self._breathe()
+                return seen
+        root = self._root
+        return await QUICK.run(lambda _: stat_from(*stat_path(root, path)), path)
+
+    async def list(self, path: StoragePath, *, recursive: bool = False) -> AsyncIterator[Entry]:
+        refuse_reserved(path)
+        listing = Listing(self._root, path, recursive=recursive)
+        try:
+            while entries := await LONG.run(listing.step, path):
+                for entry in entries:
+                    yield entry
+        finally:
+            listing.close()
+
+    async def read(self, path: StoragePath, *, start: int = 0, end: int | None = None) -> Reader:
+        refuse_reserved(path)
+        if self._inline is not None:
+            reader = self._inline.read(path, start, end)
+            if reader is not None:
+                await self._breathe()
+                return reader
+        root = self._root
+        return await QUICK.run(lambda _: read_range(root, path, start, end), path)
+
+    async def _breathe(self) -> None:
+        """Let others run, and a cancellation in, every so many inline calls."""
+        self._inline_calls += 1
+        if self._inline_calls >= _INLINE_IN_A_ROW:
+            self._inline_calls = 0
+            await anyio.lowlevel.checkpoint()
+
+    # Changing
+
+    async def write(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
+        refuse_reserved(path)
+        if isinstance(body, bytes):
+            return await self._write(path, body, options)
+        async with aclosing(pieces(body)) as stream:
+            first = await anext(stream)
+            second = await anext(stream, None)
+            if second is None:
+                return await self._write(path, first, options)
+            change = ReplaceByStream(self._disk, path, options)
+            return await self._filled(change, stream, first, second)
+
+    async def _write(self, path: StoragePath, data: bytes, options: WriteOptions) -> Stat:
+        return await self._change(Replace(self._disk, path, options, BytesSource(data)), _lane(data))
+
+    async def append(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
+        refuse_reserved(path)
+        if isinstance(body, bytes):
+            return await self._append(path, body, options)
+        async with aclosing(pieces(body)) as stream:
+            first = await anext(stream)
+            second = await anext(stream, None)
+            if second is None:
+                return await self._append(path, first, options)
+            change = AppendByStream(self._disk, path, options)
+            return await self._filled(change, stream, first, second)
+
+    async def _append(self, path: StoragePath, data: bytes, options: WriteOptions) -> Stat:
+        return await self._change(Append(self._disk, path, options, BytesSource(data)), _lane(data))
+
+    async def delete(self, path: StoragePath, options: DeleteOptions = DELETE) -> None:
+        refuse_reserved(path)
+        await self._change(Delete(self._disk, path, options), QUICK)
+
+    async def copy(self, src: StoragePath, dst: StoragePath, options: WriteOptions = WRITE) -> Stat:
+        refuse_reserved(src)
+        refuse_reserved(dst)
+        return await self._change(Copy(self._disk, src, dst, options), LONG)
+
+    async def move(self, src: StoragePath, dst: StoragePath, options: WriteOptions = WRITE) -> Stat:
+        refuse_reserved(src)
+        refuse_reserved(dst)
+        return await self._change(Move(self._disk, src, dst, options), QUICK)
+
+    async def make_dir(self, path: StoragePath, options: MakeDirOptions = MAKE_DIR) -> None:
+        refuse_reserved(path)
+        disk = self._disk
+        await QUICK.run(lambda job: make_dir(disk, path, options, job), path)
+
+    async def remove_dir(self, path: StoragePath, *, recursive: bool = False) -> None:
+        """Remove a directory. ``recursive`` is a sequence of single removals: one that fails leaves the rest."""
+        refuse_reserved(path)
+        disk = self._disk
+        if not recursive:
+            await QUICK.run(lambda job: remove_empty(disk, path, job), path)
+            return
+        await self._change(TreeRemoval(disk, path), LONG)
+
+    async def sweep_leftovers(self, older_than: float) -> int:
+        """Remove what killed writers left anywhere in the tree, if older than so many seconds; how many."""
+        root = self._root
+        swept: int = await LONG.run(partial(_sweep, root, _TOP, older_than), _TOP)
+        async with aclosing(self._everything()) as entries:
+            async for entry in entries:
+                if entry.is_dir and entry.path is not None and entry.error is None:
+                    swept += await LONG.run(partial(_sweep, root, entry.path, older_than), entry.path)
+        return swept
+
+    async def _everything(self) -> AsyncGenerator[Entry]:
+        async for entry in self.list(_TOP, recursive=True):
+            yield entry
+
+    async def _change(self, change: Change[T], lane: Workers) -> T:
+        try:
+            return await wait(lane.submit(change.attempt, change.path))
+        except Contended:
+            return await self._change_when_free(change, lane)
+        except BaseException:
+            await _undo(change)
+            raise
+
+    async def _filled(
+        self, change: ReplaceByStream | AppendByStream, stream: AsyncIterator[bytes], *first: bytes
+    ) -> Stat:
+        try:
+            await fill(change, stream, *first)
+        except BaseException:
+            await _undo(change)
+            raise
+        return await self._change(change, LONG)
+
+    async def _change_when_free(self, change: Change[T], lane: Workers) -> T:
+        """Attempt the change until its lock is free. Waiting costs no thread, and ends at once when cancelled."""
+        pause = _FIRST_PAUSE
+        end = anyio.current_time() + self._lock_timeout
+        try:
+            while (left := end - anyio.current_time()) > 0:
+                await anyio.sleep(min(pause * random.uniform(0.5, 1.5), left))  # noqa: S311 (only spreads)
+                with suppress(Contended):
+                    return await wait(lane.submit(change.attempt, change.path))
+                pause = min(pause * 2, _LONGEST_PAUSE)
+        except BaseException:
+            await _undo(change)
+            raise
+        await _undo(change)
+        raise OperationTimeoutError("others keep changing this directory", path=str(change.path))
+
+
+async def _undo(change: Change[Any]) -> None:
+    """Remove what a change has prepared; seldom waits long, and then it goes on without its caller."""
+    if not change.is_over:
+        job = LONG.submit(change.abandon, change.path)
+        job.keep()
+        with anyio.move_on_after(_UNDO_WITHIN, shield=True):
+            await wait(job)
+
+
+def _lane(data: bytes) -> Workers:
+    return QUICK if len(data) <= PIECE else LONG
+
+
+def _sweep(root: Root, path: StoragePath, older_than: float, job: Job[Any]) -> int:
+    with root.open_dir(path) as directory:
+        return sweep_directory(directory.fd, older_than)
