@@ -7,7 +7,6 @@ event loop, but may share the instance: a lock guards the same few lines.
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
@@ -236,6 +235,8 @@ class MemoryProvider(Provider):
         return self._parent_of(path)
 
     def _put(self, path: StoragePath, data: bytes, options: WriteOptions) -> Stat:
+        from hashlib import sha256  # loads OpenSSL: not before something is written
+
         present = self._check_destination(path, options)
         parent = self._make_parents(path, options.create_parents)
         now = self._next_time()
@@ -246,7 +247,7 @@ class MemoryProvider(Provider):
             version=str(self._changes),
             modified_at=now,
             created_at=present.stat.created_at if present else now,
-            checksum=f"sha256:{hashlib.sha256(data).hexdigest()}",
+            checksum=f"sha256:{sha256(data).hexdigest()}",
             media_type=options.media_type,
         )
         parent.children[path.name] = _File(data, stat)

@@ -147,6 +147,14 @@ class Entry:
         return self.stat.kind
 
     @property
+    def size(self) -> int:
+        return self.stat.size
+
+    @property
+    def modified_at(self) -> datetime | None:
+        return self.stat.modified_at
+
+    @property
     def is_file(self) -> bool:
         return self.stat.kind is Kind.FILE
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
@@ -22,8 +21,6 @@ from moorage.errors import (
 )
 from moorage.filesystem import Filesystem
 from moorage.paths import is_segment
-
-_log = logging.getLogger(__name__)
 
 
 class RequestContext(Mapping[str, object]):
@@ -301,7 +298,9 @@ class TenantCache:
             try:
                 await self._evict(key, seat)
             except Exception:
-                _log.exception("a filesystem of the tenants' cache failed to close")
+                import logging
+
+                logging.getLogger(__name__).exception("a filesystem of the tenants' cache failed to close")
 
     async def _evict(self, key: Hashable, seat: _Seat) -> None:
         """Close what sits there; until it is closed, its place stays taken."""
