@@ -66,6 +66,9 @@ class LocalProvider(Provider):
     Exact between threads, tasks and processes that use this provider: every change holds an advisory lock on the
     parent directory around its last check and its rename; writers that take no lock have a window of microseconds.
 
+    A replaced file keeps its mode, and its owner where this process may set it; not its extended attributes. A version
+    changes with the content, and also when only times, mode or the number of hard links change.
+
     Names that start with ``.moorage-tmp-`` are the provider's own: hidden, and refused as paths.
 
     Args:
