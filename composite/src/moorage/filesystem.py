@@ -267,15 +267,18 @@ class Filesystem:
         expected_version: str | Unset = UNSET,
         media_type: str | None = None,
     ) -> Stat:
-        """:meth:`write_bytes` in bounded memory. An error of ``chunks`` itself comes out as it is; nothing lands."""
+        """:meth:`write_bytes` in bounded memory. An error of ``chunks`` itself comes out as it is; nothing lands.
+
+        ``chunks`` is closed, if it can be, also when the write fails before its end.
+        """
         options = write_options(overwrite, create_parents, expected_mtime, expected_version, media_type)
-        body = CallersChunks(chunks)
-        try:
-            return await self._write("write", path, body, options)
-        except MoorageError:
-            if body.error is not None:
-                raise body.error from None
-            raise
+        async with closing(CallersChunks(chunks)) as body:
+            try:
+                return await self._write("write", path, body, options)
+            except MoorageError:
+                if body.error is not None:
+                    raise body.error from None
+                raise
 
     async def append_bytes(
         self,

@@ -79,7 +79,7 @@ class _Level:
 
     async def aclose(self) -> None:
         async with closing(self._stream):
-            pass
+            """Left at once."""
 
 
 class _Pattern:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import NoReturn, Self, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
-T = TypeVar("T")
+S = TypeVar("S", bound=AsyncIterator[Any])
 
 
 @asynccontextmanager
-async def closing(stream: AsyncIterator[T]) -> AsyncGenerator[AsyncIterator[T]]:
+async def closing(stream: S) -> AsyncGenerator[S]:
     """Close ``stream`` on the way out, if it can be closed, so that its handles go back at once."""
     try:
         yield stream
@@ -26,16 +26,25 @@ class CallersChunks:
     """
 
     def __init__(self, chunks: AsyncIterable[bytes]) -> None:
-        self._chunks = chunks
+        self._chunks = aiter(chunks)
         self.error: Exception | None = None
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
         try:
-            async for chunk in self._chunks:
-                yield chunk
+            return await anext(self._chunks)
+        except StopAsyncIteration:
+            raise
         except Exception as error:
             self.error = error
             raise
+
+    async def aclose(self) -> None:
+        """Close the stream, if it can be closed."""
+        async with closing(self._chunks):
+            """Left at once."""
 
 
 class Translated:

@@ -21,10 +21,13 @@ from moorage import (
     InexpressibleNameError,
     InvalidArgumentError,
     Kind,
+    LimitExceededError,
+    Limits,
     MemoryFilesystem,
     MemoryProvider,
     MoorageError,
     PathExistsError,
+    PathIsDirectoryError,
     Progress,
     ReadOnlyError,
     StaleFileError,
@@ -310,3 +313,28 @@ async def test_a_failed_mount_refuses_a_tree_before_it_starts() -> None:
         with pytest.raises(MoorageError, match="down"):
             await tree.copy("/d", "/up/copy", recursive=True)
         assert await tree.list_dir("/up") == []
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_stream_left_half_way_is_closed(backend: str, tmp_path: Path) -> None:
+    closed: list[str] = []
+
+    async def endless() -> AsyncIterator[bytes]:
+        try:
+            while True:
+                yield b"x" * 1000
+        finally:
+            closed.append("closed")
+
+    async def use() -> None:
+        async with CompositeFilesystem({"/l": LocalFilesystem(tmp_path), "/m": Limits(MemoryProvider())}) as tree:
+            limited = Filesystem(Limits(tree.provider, max_file_size=10_000))
+            for path in ("/l/f", "/m/f"):
+                with pytest.raises(LimitExceededError):
+                    await limited.write_stream(path, endless())
+            await tree.write_bytes("/l/d/f", b"")
+            with pytest.raises(PathIsDirectoryError):
+                await tree.write_stream("/l/d", endless())
+
+    anyio.run(use, backend=backend)
+    assert len(closed) in (2, 3)  # a stream that was refused before its first chunk never began
