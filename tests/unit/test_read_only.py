@@ -90,7 +90,7 @@ HARMLESS = {
         "virtual_below",
     },
     "ObjectClient": {"aclose", "get", "head", "list", "probe", "start"},
-    "Provider": {"aclose", "capabilities", "identity", "list", "read", "start", "stat", "subtree"},
+    "Provider": {"aclose", "capabilities", "lineage", "list", "read", "start", "stat", "subtree"},
     "ProviderOptions": {"build", "from_url"},
     "Reader": {"aclose", "read"},
     "Registry": {"command", "options"},

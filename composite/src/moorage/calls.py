@@ -14,6 +14,7 @@ from moorage.errors import (
     InvalidPathError,
     MoorageError,
     ReadOnlyError,
+    StaleFileError,
     StorageError,
 )
 from moorage.models import UNSET, DeleteOptions, OnProgress, Progress, Reader, Stat, Unset, WriteOptions
@@ -61,6 +62,31 @@ def _wrong_expectation(version: object, mtime: object) -> str | None:
     return None
 
 
+def refuse_stale(path: StoragePath, stat: Stat, options: WriteOptions) -> None:
+    """What a provider does when nothing is to be changed and the expectation is all that is left to check.
+
+    Raises:
+        StaleFileError: ``stat`` is not what was expected.
+    """
+    expected: str | datetime | Unset = options.expected_version
+    actual: str | datetime | None = stat.version
+    if expected is UNSET:
+        expected, actual = options.expected_mtime, stat.modified_at
+    if expected is not UNSET and expected != actual:
+        raise StaleFileError("changed since it was seen", path=str(path), expected=expected, actual=actual)
+
+
+async def refuse_expectation(provider: Provider, path: StoragePath, options: WriteOptions) -> None:
+    """Before a tree is touched: an expectation speaks of one file.
+
+    Raises:
+        InvalidArgumentError: one was given.
+    """
+    if options.has_expectation:
+        error = InvalidArgumentError("an expectation needs a single file, not a directory", path=str(path))
+        raise await refusal(provider, path, error)
+
+
 async def refusal(provider: Provider, path: StoragePath, error: MoorageError) -> MoorageError:
     """``error``, unless the provider is read-only there: that comes first."""
     if (await provider.capabilities(path)).writable:
@@ -69,6 +95,7 @@ async def refusal(provider: Provider, path: StoragePath, error: MoorageError) ->
 
 
 async def one_file(
+    provider: Provider,
     primitive: FilePrimitive,
     source: StoragePath,
     target: StoragePath,
@@ -78,19 +105,19 @@ async def one_file(
     """Copy or move one file and report how far it has come."""
     if progress is None:
         return await primitive(source, target, options)
-    sent = 0
+    sent, total = 0, (await provider.stat(source)).size
 
     def on_bytes(count: int) -> None:
         nonlocal sent
         sent += count
-        progress(Progress(source, bytes_done=sent, files_total=1))
+        progress(Progress(source, bytes_done=sent, files_total=1, bytes_total=total))
 
     stat = await primitive(source, target, replace(options, on_bytes=on_bytes))
     progress(Progress(source, files_done=1, bytes_done=stat.size, files_total=1, bytes_total=stat.size))
     return stat
 
 
-def encoded(text: str, encoding: str, provider: Provider, path: PathLike) -> bytes:
+def encoded(text: str, encoding: str) -> bytes:
     """The text as bytes, strictly.
 
     Raises:
@@ -99,7 +126,7 @@ def encoded(text: str, encoding: str, provider: Provider, path: PathLike) -> byt
     try:
         return text.encode(encoding)
     except (UnicodeError, LookupError) as error:
-        fail(EncodingError(f"cannot be encoded: {error}"), provider, "write", path)
+        raise EncodingError(f"cannot be encoded: {error}") from error
 
 
 def decoded(data: bytes, encoding: str, provider: Provider, path: PathLike) -> str:
@@ -133,6 +160,21 @@ def _same_path(written: PathLike, canonical: str) -> bool:
         return str(StoragePath.parse(written)) == canonical
     except InvalidPathError:
         return False
+
+
+class CallersCallback:
+    """The caller's own progress callback; remembers the error that it raised, which comes out as it is."""
+
+    def __init__(self, callback: OnProgress) -> None:
+        self._callback = callback
+        self.error: Exception | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        try:
+            self._callback(progress)
+        except Exception as error:
+            self.error = error
+            raise
 
 
 class OpenRead:

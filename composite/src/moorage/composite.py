@@ -85,8 +85,15 @@ class CompositeFilesystem(TreeFilesystem):
         super().__init__(MountRouter(MountTable(fresh, nested=True)), labels=labels, instructions=instructions)
 
     def with_mount(self, path: PathLike, mounted: Mountable) -> CompositeFilesystem:
-        """A new tree over the same filesystems and one more; this one stays as it is."""
-        return self._changed({**dict(self._table.items()), StoragePath.parse(path): _mountable(path, mounted)})
+        """A new tree over the same filesystems and one more; this one stays as it is.
+
+        Raises:
+            ConfigError: something is mounted there already, or the mounts would overlap without ``nested``.
+        """
+        at = StoragePath.parse(path)
+        if self._table.is_mount(at):
+            raise ConfigError(f"something is mounted at {at} already; without_mount takes it away")
+        return self._changed({**dict(self._table.items()), at: _mountable(path, mounted)})
 
     def without_mount(self, path: PathLike) -> CompositeFilesystem:
         """A new tree over the same filesystems but one; this one stays as it is.

@@ -10,6 +10,7 @@ from typing import NoReturn, Self
 
 from moorage import listing
 from moorage.calls import (
+    CallersCallback,
     OpenRead,
     check_expectations,
     decoded,
@@ -17,12 +18,16 @@ from moorage.calls import (
     fail,
     one_file,
     refusal,
+    refuse_expectation,
+    refuse_stale,
     write_options,
 )
 from moorage.errors import (
     BusyError,
+    EncodingError,
     InvalidArgumentError,
     MoorageError,
+    NoMountError,
     PathIsDirectoryError,
     PathNotDirectoryError,
     PathNotFoundError,
@@ -92,9 +97,15 @@ class Filesystem:
         Raises:
             MoorageError: why the provider did not start.
         """
-        if not self._leased:
+        if self._leased:
+            await self.lifecycle.ensure()
+            return
+        self._leased = True
+        try:
             await self.lifecycle.lease()
-            self._leased = True
+        except BaseException:
+            self._leased = False
+            raise
 
     async def aclose(self) -> None:
         """Close, unless a tree that was opened over this filesystem still uses it. Idempotent."""
@@ -254,7 +265,7 @@ class Filesystem:
     ) -> Stat:
         """:meth:`write_bytes` of the encoded text; line ends stay as they are."""
         options = write_options(overwrite, create_parents, expected_mtime, expected_version, media_type)
-        return await self._write("write", path, encoded(text, encoding, self.provider, path), options)
+        return await self._write("write", path, await self._encoded(path, text, encoding), options)
 
     async def write_stream(
         self,
@@ -306,7 +317,22 @@ class Filesystem:
     ) -> Stat:
         """:meth:`append_bytes` of the encoded text."""
         options = write_options(True, create_parents, expected_mtime, expected_version, None)
-        return await self._write("append", path, encoded(text, encoding, self.provider, path), options)
+        return await self._write("append", path, await self._encoded(path, text, encoding), options)
+
+    async def _encoded(self, path: PathLike, text: str, encoding: str) -> bytes:
+        try:
+            return encoded(text, encoding)
+        except EncodingError as error:
+            fail(await self._refusal(path, error), self.provider, "write", path)
+
+    async def _refusal(self, path: PathLike, error: MoorageError) -> MoorageError:
+        """What is wrong comes after a wrong path and after read-only."""
+        try:
+            target = StoragePath.parse(path)
+            await self.lifecycle.ensure()
+            return await refusal(self.provider, target, error)
+        except MoorageError as first:
+            return first
 
     async def _write(self, operation: str, path: PathLike, body: Body, options: WriteOptions) -> Stat:
         try:
@@ -345,7 +371,7 @@ class Filesystem:
             await check_expectations(self.provider, target, options)
             await self.provider.delete(target, options)
         except Exception as error:
-            if missing_ok and isinstance(error, PathNotFoundError):
+            if missing_ok and isinstance(error, PathNotFoundError) and not isinstance(error, NoMountError):
                 return
             fail(error, self.provider, "delete", path)
 
@@ -370,20 +396,23 @@ class Filesystem:
             TransferError: some files of a tree failed; the others arrived.
         """
         options = write_options(overwrite, True, expected_mtime, expected_version, None)
+        report = None if progress is None else CallersCallback(progress)
         try:
             source, target = StoragePath.parse(src), StoragePath.parse(dst)
             await self.lifecycle.ensure()
             await check_expectations(self.provider, target, options)
             if source == target:
-                return await self._unchanged(source, recursive)
+                return await self._unchanged(source, options, recursive)
             if source.is_root or target.is_root:
                 error = PathIsDirectoryError("is the root", path=str(source if source.is_root else target))
-                return await self._copy_tree(source, target, options, recursive, progress, error)
+                return await self._copy_tree(source, target, options, recursive, report, error)
             try:
-                return await one_file(self.provider.copy, source, target, options, progress)
+                return await one_file(self.provider, self.provider.copy, source, target, options, report)
             except PathIsDirectoryError as error:
-                return await self._copy_tree(source, target, options, recursive, progress, error)
+                return await self._copy_tree(source, target, options, recursive, report, error)
         except Exception as error:
+            if report is not None and report.error is error:
+                raise
             fail(error, self.provider, "copy", src, dst)
 
     async def move(
@@ -406,6 +435,7 @@ class Filesystem:
             TransferError: part of a tree was moved; it names what was and what was not.
         """
         options = write_options(overwrite, True, expected_mtime, expected_version, None)
+        report = None if progress is None else CallersCallback(progress)
         try:
             source, target = StoragePath.parse(src), StoragePath.parse(dst)
             await self.lifecycle.ensure()
@@ -414,15 +444,18 @@ class Filesystem:
                 raise await refusal(self.provider, source, root)
             await check_expectations(self.provider, target, options)
             if source == target:
-                return await self._unchanged(source, recursive=True)
+                return await self._unchanged(source, options, recursive=True)
             try:
-                return await one_file(self.provider.move, source, target, options, progress)
+                return await one_file(self.provider, self.provider.move, source, target, options, report)
             except UnsupportedError:
                 if not (await self.provider.stat(source)).is_dir:
                     raise
-            await move_tree(self.provider, source, target, options, progress)
+            await refuse_expectation(self.provider, target, options)
+            await move_tree(self.provider, source, target, options, report)
             return await self.provider.stat(target)
         except Exception as error:
+            if report is not None and report.error is error:
+                raise
             fail(error, self.provider, "move", src, dst)
 
     async def _copy_tree(
@@ -436,15 +469,17 @@ class Filesystem:
     ) -> Stat:
         if not recursive or not (await self.provider.stat(source)).is_dir:
             raise await refusal(self.provider, target, refused)
+        await refuse_expectation(self.provider, target, options)
         await copy_tree(self.provider, source, target, options, progress)
         return await self.provider.stat(target)
 
-    async def _unchanged(self, path: StoragePath, recursive: bool) -> Stat:
+    async def _unchanged(self, path: StoragePath, options: WriteOptions, recursive: bool) -> Stat:
         if not (await self.provider.capabilities(path)).writable:
             raise ReadOnlyError("read-only", path=str(path))
         stat = await self.provider.stat(path)
         if stat.is_dir and not recursive:
             raise PathIsDirectoryError("is a directory; recursive=True copies it", path=str(path))
+        refuse_stale(path, stat, options)
         return stat
 
     # Directories
@@ -473,7 +508,7 @@ class Filesystem:
                 raise await refusal(self.provider, target, BusyError("the root cannot be removed", path=str(target)))
             await self.provider.remove_dir(target, recursive=recursive)
         except Exception as error:
-            if missing_ok and isinstance(error, PathNotFoundError):
+            if missing_ok and isinstance(error, PathNotFoundError) and not isinstance(error, NoMountError):
                 return
             fail(error, self.provider, "remove_dir", path)
 

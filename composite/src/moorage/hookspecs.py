@@ -35,7 +35,18 @@ class ProviderSpec:
 
 @dataclass(frozen=True, slots=True)
 class CommandSpec:
-    """A command that this package adds to ``moorage``: ``target`` is ``"module:function"``, a typer callback."""
+    """A command that this package adds to ``moorage``.
+
+    The function may be a coroutine function. It gets the global options (``--config``, ``--mount``, ``--json``,
+    ``--debug``) besides its own, and failures become exit codes, as for every command. A parameter
+    ``ctx: typer.Context`` gives it the session as ``ctx.obj``: ``ctx.obj.tree()`` is the tree that the user chose, not
+    yet opened, and ``ctx.obj.output.record(document, text)`` prints a result as text or, with ``--json``, as JSON.
+
+    Attributes:
+        name: what the user types; ``[a-z][a-z0-9-]*``.
+        summary: one line for ``moorage --help``.
+        target: ``"module:function"``, a typer callback.
+    """
 
     name: str
     summary: str

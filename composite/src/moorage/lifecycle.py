@@ -7,6 +7,7 @@ import anyio
 from moorage.errors import ClosedError, MoorageError, UnavailableError
 from moorage.models import ProviderStatus
 from moorage.provider import Provider
+from moorage.turns import Turn
 
 
 class Lifecycle:
@@ -16,14 +17,14 @@ class Lifecycle:
     starts without a lease.
     """
 
-    __slots__ = ("_leases", "_lock", "error", "provider", "status")
+    __slots__ = ("_leases", "_turn", "error", "provider", "status")
 
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
         self.status = ProviderStatus.PENDING
         self.error: MoorageError | None = None
         self._leases = 0
-        self._lock: anyio.Lock | None = None
+        self._turn = Turn()
 
     async def ensure(self) -> None:
         """Start on first touch; a failed start is tried again.
@@ -55,7 +56,7 @@ class Lifecycle:
     async def close_if_unused(self) -> None:
         """Close unless somebody holds a lease. Idempotent."""
         with anyio.CancelScope(shield=True):
-            async with self._turn():
+            async with self._turn.lock():
                 if self._leases > 0 or self.status is ProviderStatus.DESTROYED:
                     return
                 self.status = ProviderStatus.DESTROYING
@@ -63,10 +64,10 @@ class Lifecycle:
                     await self.provider.aclose()
                 finally:
                     self.status = ProviderStatus.DESTROYED
-                    self._lock = None
+                    self._turn.reset()
 
     async def _start(self) -> None:
-        async with self._turn():
+        async with self._turn.lock():
             if self.status is ProviderStatus.READY:
                 return
             self.status = ProviderStatus.INITIALIZING
@@ -86,12 +87,6 @@ class Lifecycle:
                 raise
             self.status = ProviderStatus.READY
             self.error = None
-
-    def _turn(self) -> anyio.Lock:
-        """One lock an opening: it belongs to the event loop that it is first used in."""
-        if self._lock is None:
-            self._lock = anyio.Lock()
-        return self._lock
 
     def _failed(self, error: MoorageError) -> None:
         self.status = ProviderStatus.ERROR

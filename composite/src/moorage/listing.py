@@ -6,13 +6,22 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from moorage import globs
-from moorage.errors import InvalidArgumentError, MoorageError, PathNotDirectoryError, PathNotFoundError
-from moorage.models import Entry, Usage
+from moorage.errors import (
+    InvalidArgumentError,
+    LinkLoopError,
+    MoorageError,
+    NameTooLongError,
+    PathEscapeError,
+    PathNotDirectoryError,
+    PathNotFoundError,
+)
+from moorage.models import Entry, Kind, Stat, Usage
 from moorage.paths import StoragePath
 from moorage.provider import Provider
 from moorage.streams import closing
 
 _ROOT = StoragePath("/")
+_UNSEARCHED = Stat(Kind.DIRECTORY)
 
 
 def sort_key(entry: Entry) -> tuple[tuple[str, ...], bytes]:
@@ -97,21 +106,37 @@ class _Pattern:
 
 
 async def glob(provider: Provider, pattern: str, hidden: bool) -> AsyncIterator[Entry]:
-    """The entries that ``pattern`` matches, each once."""
+    """The entries that ``pattern`` matches, each once. Of several alternatives in braces, one that cannot be searched
+    is an entry with ``error``; a pattern that is one alternative raises.
+    """
     literal = StoragePath.parse(pattern)
-    stat = await _stat(provider, literal)
-    if stat is not None:
-        yield stat
+    alternatives = [globs.split(text) for text in globs.expand_braces(pattern)]
+    found = await _literally(provider, literal, alternatives)
+    if found is not None:
+        yield found
         return
-    earlier: list[tuple[str, ...]] = []
-    for text in globs.expand_braces(pattern):
-        segments = globs.split(text)
-        async with closing(_expand(provider, _ROOT, segments, hidden)) as found:
-            async for entry in found:
-                relative = entry.path.relative if entry.path is not None else ""
-                if not any(globs.matcher(other, hidden).fullmatch(relative) for other in earlier):
-                    yield entry
-        earlier.append(segments)
+    for index, segments in enumerate(alternatives):
+        try:
+            async with closing(_expand(provider, _ROOT, segments, hidden)) as entries:
+                async for entry in entries:
+                    relative = entry.path.relative if entry.path is not None else ""
+                    earlier = (globs.matcher(other, hidden) for other in alternatives[:index])
+                    if not any(matcher.fullmatch(relative) for matcher in earlier):
+                        yield entry
+        except MoorageError as error:
+            if len(alternatives) == 1:
+                raise
+            yield Entry(StoragePath.parse("/".join(segments)), _UNSEARCHED, error=error)
+
+
+async def _literally(provider: Provider, path: StoragePath, alternatives: list[tuple[str, ...]]) -> Entry | None:
+    """What exists under the pattern's own text. A pattern may be no possible name: then nothing does."""
+    try:
+        return await _stat(provider, path)
+    except (NameTooLongError, PathEscapeError, LinkLoopError):
+        if len(alternatives) == 1 and not any(globs.has_magic(segment) for segment in alternatives[0]):
+            raise
+        return None
 
 
 async def _expand(

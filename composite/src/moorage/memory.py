@@ -76,8 +76,8 @@ class MemoryProvider(Provider):
     async def capabilities(self, path: StoragePath) -> Capabilities:
         return Capabilities(conditional_write="atomic", atomic_move=True, server_side_copy=True)
 
-    async def identity(self, path: StoragePath) -> str:
-        return f"{self.scheme}:{id(self)}:{path}"
+    async def lineage(self, path: StoragePath) -> tuple[str, ...]:
+        return tuple(f"{self.scheme}:{id(self)}:{above}" for above in (path, *path.parents))
 
     async def stat(self, path: StoragePath) -> Stat:
         await anyio.lowlevel.checkpoint()

@@ -5,15 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Final
 
-import anyio
-
-from moorage.errors import ContextRequiredError, MoorageError, UnavailableError
+from moorage.errors import ClosedError, ContextRequiredError, MoorageError, UnavailableError
 from moorage.filesystem import Filesystem
 from moorage.models import Labels, MountPoint, ProviderStatus
 from moorage.paths import StoragePath
 from moorage.provider import Provider
 from moorage.resolve import LeasingResolver, RequestContext
-from moorage.wrappers import Prefix, is_read_only
+from moorage.turns import Turn
+from moorage.wrappers import Prefix
 
 UNRESOLVED: Final = "resolver"
 
@@ -24,27 +23,37 @@ class Mount(ABC):
     ``ready`` is the open provider, or ``None`` while :meth:`touch` still has to be awaited.
     """
 
-    ready: Provider | None = None
-    _lock: anyio.Lock | None = None
+    def __init__(self) -> None:
+        self.ready: Provider | None = None
+        self._turn = Turn()
+        self._closed = False
 
     async def touch(self) -> Provider:
         """The open provider; one task opens it, the others wait.
 
         Raises:
+            ClosedError: the tree that mounts it was closed.
             MoorageError: why it cannot be opened; the next touch tries again.
         """
-        if self._lock is None:
-            self._lock = anyio.Lock()
-        async with self._lock:
+        async with self._turn.lock():
+            if self._closed:
+                raise ClosedError("the tree that mounts this is closed")
             if self.ready is None:
                 self.ready = await self.open()
             return self.ready
 
+    def reopen(self) -> None:
+        """Allow touches again after :meth:`aclose`."""
+        self._closed = False
+
     async def aclose(self) -> None:
-        """Give the storage back. Idempotent."""
-        ready, self.ready, self._lock = self.ready, None, None
-        if ready is not None:
-            await self.close(ready)
+        """Give the storage back, once whoever is opening it is done. Idempotent."""
+        self._closed = True
+        async with self._turn.lock():
+            ready, self.ready = self.ready, None
+            if ready is not None:
+                await self.close(ready)
+        self._turn.reset()
 
     @abstractmethod
     async def open(self) -> Provider:
@@ -58,6 +67,10 @@ class Mount(ABC):
     def describe(self, path: StoragePath) -> MountPoint:
         """How it shows in a listing of the tree that mounts it at ``path``. No I/O."""
 
+    @abstractmethod
+    def fresh(self) -> Mount:
+        """The same storage, to be opened and closed apart from this mount."""
+
     def bound(self, context: RequestContext) -> Mount:
         """This mount as one request sees it; itself unless the request chooses."""
         return self
@@ -67,7 +80,11 @@ class FixedMount(Mount):
     """A filesystem, kept open by a lease from the first touch until :meth:`aclose`."""
 
     def __init__(self, filesystem: Filesystem) -> None:
+        super().__init__()
         self._filesystem = filesystem
+
+    def fresh(self) -> Mount:
+        return FixedMount(self._filesystem)
 
     async def open(self) -> Provider:
         await self._filesystem.lifecycle.lease()
@@ -85,10 +102,14 @@ class ChosenMount(Mount):
     """A filesystem that a resolver chooses for one request; without a request it cannot be touched."""
 
     def __init__(self, resolver: LeasingResolver, context: RequestContext | None = None) -> None:
+        super().__init__()
         self._resolver = resolver
         self._context = context
         self._filesystem: Filesystem | None = None
         self._error: MoorageError | None = None
+
+    def fresh(self) -> Mount:
+        return ChosenMount(self._resolver, self._context)
 
     def bound(self, context: RequestContext) -> Mount:
         return ChosenMount(self._resolver, context)
@@ -125,8 +146,12 @@ class SubtreeMount(Mount):
     """A directory of another mount, as a mount of its own."""
 
     def __init__(self, outer: Mount, prefix: StoragePath) -> None:
+        super().__init__()
         self._outer = outer
         self._prefix = prefix
+
+    def fresh(self) -> Mount:
+        return SubtreeMount(self._outer.fresh(), self._prefix)
 
     def bound(self, context: RequestContext) -> Mount:
         return SubtreeMount(self._outer.bound(context), self._prefix)
@@ -144,8 +169,3 @@ class SubtreeMount(Mount):
 
     def describe(self, path: StoragePath) -> MountPoint:
         return self._outer.describe(path)
-
-
-def read_only(mount: Mount, path: StoragePath) -> bool:
-    """Whether nothing can be written through this mount; unknown means that something may."""
-    return mount.describe(path).read_only if mount.ready is None else is_read_only(mount.ready)

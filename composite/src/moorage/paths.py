@@ -42,7 +42,11 @@ class StoragePath:
         Raises:
             InvalidPathError: says what is wrong and at which character or segment.
         """
-        return value if isinstance(value, StoragePath) else _parse(value)
+        if isinstance(value, str):
+            return _parse(value)
+        if isinstance(value, StoragePath):
+            return value
+        raise InvalidPathError(f"a path is text or a StoragePath, not {type(value).__name__}", path=repr(value))
 
     @classmethod
     def _known(cls, text: str) -> StoragePath:

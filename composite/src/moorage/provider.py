@@ -59,11 +59,13 @@ class Provider(ABC):
         """What this object can do. Cheap: no round trip."""
 
     @abstractmethod
-    async def identity(self, path: StoragePath) -> str:
-        """A text that two providers share exactly if ``path`` is the same stored object in both.
+    async def lineage(self, path: StoragePath) -> tuple[str, ...]:
+        """The identity of the object at ``path``, then of every directory that holds it, outwards.
 
-        Used before a transfer between two mounts, so that a file is never copied onto itself. The object need not
-        exist. A provider that cannot be reached in two ways answers ``f"{scheme}:{id(self)}:{path}"``.
+        Two providers share the first element exactly if it is the same stored object in both; a directory's first
+        element is in the lineage of everything below it, through whichever provider that is reached, so also above
+        this provider's own root as far as the storage goes. Transfers between mounts ask, so that nothing is copied
+        onto or into itself. The object need not exist.
         """
 
     def subtree(self, prefix: StoragePath) -> Provider | None:

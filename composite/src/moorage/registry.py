@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import pluggy
 
@@ -103,7 +103,8 @@ class Registry:
     def _load(self, entry_point: EntryPoint) -> None:
         try:
             plugin = entry_point.load()
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, BaseExceptionGroup) as error:
+            _let_interrupt_pass(error)
             self._refuse(entry_point.name, f"cannot import {entry_point.value}: {_describe(error)}")
         else:
             self._add(entry_point.name, plugin)
@@ -113,7 +114,8 @@ class Registry:
             self._take(name, plugin)
         except _RefusedError as refusal:
             self._refuse(name, str(refusal))
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, BaseExceptionGroup) as error:
+            _let_interrupt_pass(error)
             self._refuse(name, _describe(error))
         else:
             return
@@ -185,11 +187,22 @@ def _import(target: str, what: str) -> object:
         found: object = importlib.import_module(module)
         for attribute in attributes.split("."):
             found = getattr(found, attribute)
-    except Exception as error:
+    except (Exception, SystemExit, BaseExceptionGroup) as error:
+        _let_interrupt_pass(error)
         raise ConfigError(f"{what}: cannot import {target}: {_describe(error)}") from error
     return found
 
 
+def _let_interrupt_pass(error: BaseException) -> None:
+    if isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        if group.subgroup(KeyboardInterrupt) is not None:
+            raise group
+
+
 def _describe(error: BaseException) -> str:
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -118,6 +118,8 @@ def by_tenant(context: RequestContext) -> Hashable:
     tenant = context["tenant"]
     if tenant is None or tenant == "":
         raise ContextRequiredError("the request's tenant is empty")
+    if not isinstance(tenant, Hashable):
+        raise ContextRequiredError(f"a tenant must be hashable, not {type(tenant).__name__}")
     return tenant
 
 
@@ -129,6 +131,7 @@ class _Seat:
     filesystem: Filesystem | None = None
     pins: int = 0
     used_at: float = 0.0
+    retiring: bool = False
 
 
 class TenantCache:
@@ -137,7 +140,7 @@ class TenantCache:
     * One build a key at a time; the others wait. A cancelled or failed builder is succeeded by the next waiter, and
       a failure is not kept.
     * A lease lasts until the request's tree closes. A leased filesystem is never evicted; at the limit a request for
-      a further key waits its turn, at most ``max_wait`` seconds.
+      a further key waits its turn, at most ``max_wait`` seconds; after half of that nobody joins the longest held one.
     * Every filesystem that was built is closed exactly once: when it makes room, when it was idle for ``idle_time``
       seconds (looked at whenever a lease is given or given back), or by :meth:`aclose`.
 
@@ -158,6 +161,9 @@ class TenantCache:
     ) -> None:
         if size < 1:
             raise InvalidArgumentError(f"size must be at least 1, not {size}")
+        for name, value in (("idle_time", idle_time), ("max_wait", max_wait)):
+            if not value >= 0:
+                raise InvalidArgumentError(f"{name} must not be below 0, not {value}")
         self._resolver = resolver
         self._key = key
         self._size = size
@@ -168,6 +174,7 @@ class TenantCache:
         self._closing = 0
         self._closed = False
         self._waiting: deque[anyio.Event] = deque()
+        self._woken = 0
 
     async def acquire(self, context: RequestContext) -> Filesystem:
         """The filesystem of this context's key, leased until :meth:`release`.
@@ -178,15 +185,15 @@ class TenantCache:
             ClosedError: the cache was closed.
             MoorageError: why the filesystem could not be built or opened.
         """
-        key = self._key(context)
-        if key is None:
+        chosen = self._key(context)
+        if chosen is None:
             raise ContextRequiredError("the key function gave None: a tenant's filesystem needs a key")
+        key = (type(chosen), chosen)  # 1, 1.0 and True are equal, and three tenants
         seat = await self._take_seat(key)
         try:
-            async with seat.lock:
-                if seat.filesystem is None:
-                    seat.filesystem = await self._build(key, context)
-                return seat.filesystem
+            if seat.filesystem is None:
+                await self._build_once(key, seat, context)
+            return _filesystem(seat.filesystem)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._unpin(key, seat)
@@ -194,7 +201,9 @@ class TenantCache:
 
     async def release(self, filesystem: Filesystem) -> None:
         """Give a lease back. It stays open for the next request of its key until it makes room or was idle."""
-        key = self._keys[filesystem]
+        key = self._keys.get(filesystem)
+        if key is None or self._seats[key].pins == 0:
+            raise InvalidArgumentError("this filesystem is not leased from here")
         with anyio.CancelScope(shield=True):
             await self._unpin(key, self._seats[key])
 
@@ -205,8 +214,8 @@ class TenantCache:
             ExceptionGroup: the errors of those that failed to close; all were tried.
         """
         self._closed = True
-        for event in self._waiting:
-            event.set()
+        while self._waiting:
+            self._wake_next()
         errors: list[Exception] = []
         with anyio.CancelScope(shield=True):
             for key, seat in list(self._seats.items()):
@@ -227,6 +236,18 @@ class TenantCache:
     ) -> None:
         await self.aclose()
 
+    async def _build_once(self, key: Hashable, seat: _Seat, context: RequestContext) -> None:
+        """Build what the seat needs, or wait while another request of this key does."""
+        with anyio.move_on_after(self._max_wait) as waiting:
+            await seat.lock.acquire()
+        if waiting.cancelled_caught:
+            raise OperationTimeoutError(f"another request took more than {self._max_wait:g} s to build this filesystem")
+        try:
+            if seat.filesystem is None:
+                seat.filesystem = await self._build(key, context)
+        finally:
+            seat.lock.release()
+
     async def _build(self, key: Hashable, context: RequestContext) -> Filesystem:
         filesystem = await call(self._resolver, context)
         if filesystem in self._keys:
@@ -242,39 +263,60 @@ class TenantCache:
     async def _take_seat(self, key: Hashable) -> _Seat:
         """Pin the seat of ``key``, making room for a new one if need be."""
         await self._close_idle()
+        waited = False
+        impatient_at = anyio.current_time() + self._max_wait / 2
         with anyio.move_on_after(self._max_wait):
             while not self._closed:
                 seat = self._seats.get(key)
-                if seat is not None:
-                    self._wake_next()
-                elif len(self._seats) + self._closing < self._size:
+                first = waited or not (self._waiting or self._woken)
+                if seat is None and first and len(self._seats) + self._closing < self._size:
                     seat = self._seats[key] = _Seat(anyio.Lock())
-                if seat is not None:
+                if seat is not None and not seat.retiring:
                     seat.pins += 1
+                    if waited:
+                        self._wake_next()
                     return seat
                 unused = [item for item in self._seats.items() if item[1].pins == 0]
-                if unused:
+                if unused and first:
                     await self._make_room(*min(unused, key=lambda item: item[1].used_at))
                 else:
-                    await self._wait_for_room()
+                    await self._wait_for_room(impatient_at, again=waited)
+                    waited = True
         if self._closed:
             raise ClosedError("the tenants' cache is closed")
         raise OperationTimeoutError(f"all {self._size} filesystems stayed in use for {self._max_wait:g} s")
 
-    async def _wait_for_room(self) -> None:
+    async def _wait_for_room(self, impatient_at: float, *, again: bool) -> None:
         event = anyio.Event()
-        self._waiting.append(event)
+        if again:
+            self._waiting.appendleft(event)
+        else:
+            self._waiting.append(event)
         try:
-            await event.wait()
+            with anyio.CancelScope(deadline=impatient_at):
+                await event.wait()
+            if not event.is_set():
+                self._retire_longest_held()
+                await event.wait()
         except BaseException:
             if event.is_set():
                 self._wake_next()
             else:
                 self._waiting.remove(event)
             raise
+        finally:
+            self._woken -= event.is_set()
+
+    def _retire_longest_held(self) -> None:
+        """Let nobody join the seat that was taken first, so that it falls free once those who have it are done."""
+        for seat in self._seats.values():
+            if not seat.retiring:
+                seat.retiring = True
+                return
 
     def _wake_next(self) -> None:
         if self._waiting:
+            self._woken += 1
             self._waiting.popleft().set()
 
     async def _unpin(self, key: Hashable, seat: _Seat) -> None:

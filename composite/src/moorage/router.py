@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import NoReturn
 
 import anyio
@@ -33,7 +32,7 @@ from moorage.models import (
     Stat,
     WriteOptions,
 )
-from moorage.mounted import Mount, SubtreeMount, read_only
+from moorage.mounted import Mount, SubtreeMount
 from moorage.mounts import MountTable
 from moorage.paths import StoragePath
 from moorage.provider import DELETE, MAKE_DIR, WRITE, Provider
@@ -42,6 +41,9 @@ from moorage.streams import CallersChunks, Translated, closing
 from moorage.transfer import Place, copy_file, move_file
 
 _ROOT = StoragePath("/")
+
+_DIRECTORY = Stat(Kind.DIRECTORY)
+"""A mount point, whatever its provider's state, or a directory above one: no time is known that would stay the same."""
 
 Route = tuple[StoragePath, Mount, StoragePath]
 """Where it is mounted, what is mounted there, and the path within it."""
@@ -59,8 +61,6 @@ class MountRouter(Provider):
     def __init__(self, table: MountTable[Mount], *, bound: tuple[Mount, ...] | None = None) -> None:
         self._table = table
         self._bound = bound
-        made = datetime.now(UTC)
-        self._directory = Stat(Kind.DIRECTORY, modified_at=made, created_at=made)
 
     def bound(self, context: RequestContext) -> MountRouter:
         """The same tree with every resolver bound to one request. It opens and closes what it bound, nothing else."""
@@ -79,6 +79,7 @@ class MountRouter(Provider):
             return
         async with anyio.create_task_group() as tasks:
             for mount in self._table.values():
+                mount.reopen()
                 tasks.start_soon(_touch_quietly, mount)
 
     async def aclose(self) -> None:
@@ -102,9 +103,9 @@ class MountRouter(Provider):
         parts: dict[StoragePath, Mount] = {}
         if (found := self._table.route(prefix)) is not None:
             _, mount, inner = found
-            parts[_ROOT] = mount if inner.is_root else SubtreeMount(mount, inner)
+            parts[_ROOT] = mount.fresh() if inner.is_root else SubtreeMount(mount.fresh(), inner)
         for path, mount in self._table.below(prefix):
-            parts[path.rebased(prefix, _ROOT)] = mount
+            parts[path.rebased(prefix, _ROOT)] = mount.fresh()
         if not parts:
             raise self._no_mount(prefix)
         return MountRouter(MountTable(parts, nested=True))
@@ -112,25 +113,25 @@ class MountRouter(Provider):
     async def capabilities(self, path: StoragePath) -> Capabilities:
         found = self._table.route(path)
         if found is None:
-            writable = any(not read_only(mount, at) for at, mount in self._table.items() if at.is_below(path))
+            writable = any(not mount.describe(at).read_only for at, mount in self._table.below(path))
             return Capabilities(writable=writable, conditional_write="none")
         try:
             return await (await _open(found)).capabilities(found[2])
         except MoorageError as error:
             self._fail(error, found)
 
-    async def identity(self, path: StoragePath) -> str:
+    async def lineage(self, path: StoragePath) -> tuple[str, ...]:
         found = self._table.route(path)
         if found is None:
-            return f"{self.scheme}:{id(self)}:{path}"
+            return tuple(f"{self.scheme}:{id(self)}:{above}" for above in (path, *path.parents))
         try:
-            return await (await _open(found)).identity(found[2])
+            return await (await _open(found)).lineage(found[2])
         except MoorageError as error:
             self._fail(error, found)
 
     async def stat(self, path: StoragePath) -> Stat:
-        if self._table.is_virtual(path):
-            return self._directory
+        if self._table.is_protected(path):
+            return _DIRECTORY
         found = self._table.route(path)
         if found is None:
             raise self._no_mount(path)
@@ -138,8 +139,6 @@ class MountRouter(Provider):
         try:
             return await (mount.ready or await mount.touch()).stat(inner)
         except MoorageError as error:
-            if inner.is_root:
-                return self._directory
             self._fail(error, found)
 
     async def read(self, path: StoragePath, *, start: int = 0, end: int | None = None) -> Reader:
@@ -292,7 +291,7 @@ class MountRouter(Provider):
         """The entry of a mount point or virtual directory."""
         mount = self._table.get(path)
         point = None if mount is None else mount.describe(path)
-        return Entry(path, self._directory, mount=point)
+        return Entry(path, _DIRECTORY, mount=point)
 
     def _route_file(self, path: StoragePath) -> Route:
         """The route of what must be a file."""

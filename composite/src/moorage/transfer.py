@@ -68,9 +68,17 @@ async def move_file(src: Place, dst: Place, options: WriteOptions) -> Stat:
     """
     seen, arrived = await _cross(src, dst, options)
     if seen is not arrived:
-        expected = DeleteOptions(expected_version=seen.version) if seen.version is not None else DeleteOptions()
-        await src.provider.delete(src.path, expected)
+        await src.provider.delete(src.path, _still(seen))
     return arrived
+
+
+def _still(seen: Stat) -> DeleteOptions:
+    """Delete only what was seen."""
+    if seen.version is not None:
+        return DeleteOptions(expected_version=seen.version)
+    if seen.modified_at is not None:
+        return DeleteOptions(expected_mtime=seen.modified_at)
+    raise UnsupportedError("the store cannot tell whether the source changed meanwhile; it stays")
 
 
 async def _cross(src: Place, dst: Place, options: WriteOptions) -> tuple[Stat, Stat]:
@@ -112,7 +120,7 @@ async def _same_object(src: Place, dst: Place) -> bool:
         return True
     if src.provider.scheme != dst.provider.scheme:
         return False
-    return await src.provider.identity(src.path) == await dst.provider.identity(dst.path)
+    return (await src.provider.lineage(src.path))[0] == (await dst.provider.lineage(dst.path))[0]
 
 
 def _alike(seen: Stat, arrived: Stat) -> bool:
@@ -131,13 +139,16 @@ async def copy_tree(
     options: WriteOptions,
     on_progress: OnProgress | None = None,
 ) -> None:
-    """Copy everything below ``src`` to below ``dst``; an existing directory there is merged into.
+    """Copy everything below ``src`` to below ``dst``; an existing directory there is merged into. Onto itself, also
+    through another mount of the same storage: nothing happens.
 
     Raises:
         InvalidArgumentError: ``dst`` lies within ``src``.
         InexpressibleNameError, or the error of a directory that cannot be listed: before anything was copied.
         TransferError: some entries failed; all others arrived. It names both.
     """
+    if await _same_object(Place(provider, src), Place(provider, dst)):
+        return
     await _Tree(provider, src, dst, options, on_progress, provider.copy, "copy").run()
 
 
@@ -151,6 +162,10 @@ async def move_tree(
     """Move everything below ``src`` to below ``dst``, then remove the emptied directories. Raises as :func:`copy_tree`;
     what failed to move is still at its source.
     """
+    if await _same_object(Place(provider, src), Place(provider, dst)):
+        return
+    if await _is_link(provider, src):
+        raise UnsupportedError("a link to a directory is not moved across stores", path=str(src))
     await _Tree(provider, src, dst, options, on_progress, provider.move, "move").run()
     await _remove_emptied(provider, src)
 
@@ -164,6 +179,8 @@ class _Tree:
     on_progress: OnProgress | None
     primitive: Callable[[StoragePath, StoragePath, WriteOptions], Awaitable[Stat]]
     operation: str
+    marks: bool = False
+    holding: tuple[str, ...] = ()
     plan: list[Entry] | None = field(default_factory=list[Entry])
     filled: set[StoragePath] = field(default_factory=set[StoragePath])
     links: int = 0
@@ -194,16 +211,21 @@ class _Tree:
     async def _run(self, links: bool | None = None) -> None:
         """Transfer all entries, or only the links, or all others: a link moves before what it leads to is gone."""
         send, receive = anyio.create_memory_object_stream[Entry](CONCURRENCY)
-        async with receive, anyio.create_task_group() as tasks:
-            for _ in range(CONCURRENCY):
-                tasks.start_soon(self._work, receive)
-            async with send, closing(self._planned()) as entries:
-                async for entry in entries:
-                    if links is None or links == (entry.kind is Kind.LINK):
-                        await send.send(entry)
+        try:
+            async with receive, anyio.create_task_group() as tasks:
+                for _ in range(CONCURRENCY):
+                    tasks.start_soon(self._work, receive)
+                async with send, closing(self._planned()) as entries:
+                    async for entry in entries:
+                        if links is None or links == (entry.kind is Kind.LINK):
+                            await send.send(entry)
+        except ExceptionGroup as group:
+            raise _first(group) from None
 
     async def _check_before_start(self) -> None:
-        await self._check_not_into_itself()
+        self.marks = not (await self.provider.capabilities(self.dst)).real_directories
+        self.holding = await self.provider.lineage(self.dst)
+        await self._check_not_into(self.src)
         await self._check_destination()
         async with closing(self.provider.list(self.src, recursive=True)) as entries:
             async for entry in entries:
@@ -213,14 +235,14 @@ class _Tree:
                     raise InexpressibleNameError(
                         f"holds a name that no path can express: {entry.name}", path=str(self.src)
                     )
+                if entry.mount is not None:
+                    await self._check_not_into(entry.path)
                 self._account(entry, entry.path)
 
-    async def _check_not_into_itself(self) -> None:
-        """Also where two mounts show one storage, and the paths do not tell."""
-        source = await self.provider.identity(self.src)
-        for above in (self.dst, *self.dst.parents):
-            if above == self.src or await self.provider.identity(above) == source:
-                raise InvalidArgumentError(f"cannot {self.operation} a directory into itself", path=str(self.dst))
+    async def _check_not_into(self, source: StoragePath) -> None:
+        """``dst`` must not lie in ``source``, also where two mounts show one storage and the paths do not tell."""
+        if self.dst.is_within(source) or (await self.provider.lineage(source))[0] in self.holding:
+            raise InvalidArgumentError(f"cannot {self.operation} a directory into itself", path=str(self.dst))
 
     async def _check_destination(self) -> None:
         try:
@@ -236,7 +258,8 @@ class _Tree:
             raise PathExistsError("already exists", path=str(self.dst))
 
     def _account(self, entry: Entry, path: StoragePath) -> None:
-        self.filled.add(path.parent)
+        if self.marks:
+            self.filled.add(path.parent)
         self.links += entry.kind is Kind.LINK
         if not entry.is_dir:
             self.files_total += 1
@@ -265,7 +288,7 @@ class _Tree:
             except MoorageError as error:
                 self.failures += 1
                 if len(self.failed) < REPORTED:
-                    self.failed.append((str(path), error))
+                    self.failed.append((str(path), error.with_traceback(None)))
                 continue
             if not entry.is_dir:
                 self.files_done += 1
@@ -300,12 +323,29 @@ class _Tree:
 
     async def _make_dir(self, path: StoragePath, target: StoragePath) -> None:
         """Where directories are real, all are made; elsewhere only the empty ones, which nothing below would imply."""
-        if path not in self.filled or (await self.provider.capabilities(target)).real_directories:
+        if not self.marks or path not in self.filled:
             await self.provider.make_dir(target)
 
     def _report(self, path: StoragePath) -> None:
         if self.on_progress is not None:
             self.on_progress(Progress(path, self.files_done, self.bytes_done, self.files_total, self.bytes_total))
+
+
+def _first(group: ExceptionGroup[Exception]) -> Exception:
+    """The error that ended a group of tasks; what the others raised while they were stopped says nothing more."""
+    found = group.exceptions[0]
+    return _first(found) if isinstance(found, ExceptionGroup) else found
+
+
+async def _is_link(provider: Provider, path: StoragePath) -> bool:
+    """Whether ``path`` is itself a link; ``stat`` follows it, its directory's listing does not."""
+    if not (await provider.capabilities(path)).symlinks:
+        return False
+    async with closing(provider.list(path.parent)) as entries:
+        async for entry in entries:
+            if entry.path == path:
+                return entry.kind is Kind.LINK
+    return False
 
 
 async def _remove_emptied(provider: Provider, src: StoragePath) -> None:

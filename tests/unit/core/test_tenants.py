@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
 import anyio
@@ -337,3 +338,93 @@ def test_one_tree_after_another_on_different_event_loops() -> None:
 
     for backend in ("asyncio", "trio", "asyncio"):
         anyio.run(use, backend=backend)
+
+
+async def test_equal_keys_of_different_types_are_different_tenants() -> None:
+    async with TenantCache(lambda context: MemoryFilesystem()) as cache:
+        tree = CompositeFilesystem({"/me": cache})
+        for tenant in (1, True, 1.0, "1"):
+            async with tree.resolve(RequestContext(tenant=tenant)) as fs:
+                await fs.write_text("/me/x", "mine", overwrite=False)
+        with pytest.raises(ContextRequiredError):
+            await cache.acquire(RequestContext(tenant=["a"]))
+
+
+async def test_a_tenant_whose_requests_overlap_for_ever_does_not_keep_others_out() -> None:
+    async with TenantCache(lambda context: MemoryFilesystem(), size=1, max_wait=0.4) as cache:
+        served = anyio.Event()
+
+        async def overlapping(delay: float) -> None:
+            await anyio.sleep(delay)
+            while not served.is_set():
+                held = await cache.acquire(RequestContext(tenant="busy"))
+                await anyio.sleep(0.02)
+                await cache.release(held)
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(3):
+                tasks.start_soon(overlapping, number * 0.007)
+            await anyio.sleep(0.03)
+            await cache.release(await cache.acquire(RequestContext(tenant="other")))
+            served.set()
+
+
+async def test_a_lease_is_given_back_once() -> None:
+    async with TenantCache(lambda context: MemoryFilesystem()) as cache:
+        held = await cache.acquire(RequestContext(tenant="a"))
+        await cache.release(held)
+        for filesystem in (held, MemoryFilesystem()):
+            with pytest.raises(InvalidArgumentError, match="not leased"):
+                await cache.release(filesystem)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+async def test_a_request_that_ends_while_its_mount_opens_leaves_no_lease(shared: bool) -> None:
+    built: list[Watched] = []
+
+    async def build(context: RequestContext) -> Filesystem:
+        await anyio.sleep(0.02)
+        built.append(Watched("x"))
+        return Filesystem(built[-1])
+
+    cache = TenantCache(build, size=1)
+    tree = CompositeFilesystem({"/me": cache if shared else build})
+    async with tree, anyio.create_task_group() as tasks:
+
+        async def touch(fs: Filesystem) -> None:
+            with suppress(ClosedError):
+                await fs.exists("/me/x")
+
+        async with tree.resolve({"tenant": "a"}) as fs:
+            tasks.start_soon(touch, fs)
+            await anyio.wait_all_tasks_blocked()
+    await cache.aclose()
+    assert [provider.closes for provider in built] == [1]
+
+
+async def test_a_request_that_outlives_its_tree_does_not_open_the_trees_mounts_again() -> None:
+    fixed = Watched("x")
+    tree = CompositeFilesystem({"/fixed": fixed})
+    await tree.init()
+    async with tree.resolve({}) as fs:
+        await fs.write_text("/fixed/x", "1")
+        await tree.aclose()
+        with pytest.raises(ClosedError):
+            await fs.write_text("/fixed/x", "2")
+    assert fixed.closes == 1
+
+
+async def test_two_who_open_at_once_leave_no_lease() -> None:
+    provider = Watched("x")
+    fs = Filesystem(provider)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(fs.init)
+    await fs.aclose()
+    assert (provider.state, provider.closes) == ("closed", 1)
+
+
+@pytest.mark.parametrize("wrong", [{"idle_time": -1}, {"max_wait": -1}, {"size": 0}, {"max_wait": float("nan")}])
+def test_limits_that_make_no_sense(wrong: dict[str, float]) -> None:
+    with pytest.raises(InvalidArgumentError, match=next(iter(wrong))):
+        TenantCache(lambda context: MemoryFilesystem(), **wrong)  # type: ignore[arg-type]

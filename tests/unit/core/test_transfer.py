@@ -36,6 +36,7 @@ from moorage import (
     StoragePath,
     TransferError,
     UnavailableError,
+    UnsupportedError,
     WriteOptions,
 )
 from moorage.objects import MemoryObjectClient, ObjectStoreProvider
@@ -338,3 +339,91 @@ def test_a_stream_left_half_way_is_closed(backend: str, tmp_path: Path) -> None:
 
     anyio.run(use, backend=backend)
     assert len(closed) in (2, 3)  # a stream that was refused before its first chunk never began
+
+
+async def test_a_link_to_a_directory_does_not_carry_its_target_to_another_mount(tmp_path: Path) -> None:
+    mounts = {"/one": LocalFilesystem(tmp_path / "one"), "/two": LocalFilesystem(tmp_path / "two")}
+    async with CompositeFilesystem(mounts) as tree:
+        await tree.write_bytes("/one/real/file", b"stays")
+        (tmp_path / "one" / "link").symlink_to("real")
+        with pytest.raises(UnsupportedError) as raised:
+            await tree.move("/one/link", "/two/x")
+        assert raised.value.path == "/one/link"
+        assert await tree.read_bytes("/one/real/file") == b"stays"
+        assert (tmp_path / "one" / "link").is_symlink()
+        assert not await tree.exists("/two/x")
+
+
+@pytest.mark.parametrize("inner", ["d", "d/sub", "d/sub/deeper"])
+async def test_a_directory_is_not_copied_into_itself_through_a_mount_further_in(tmp_path: Path, inner: str) -> None:
+    mounts = {"/m1": LocalFilesystem(tmp_path), "/m2": LocalFilesystem(tmp_path / inner)}
+    async with CompositeFilesystem(mounts) as tree:
+        await tree.write_bytes("/m1/d/file", b"1")
+        for call in (tree.copy("/m1/d", "/m2/x/y", recursive=True), tree.move("/m1/d", "/m2/x/y")):
+            with pytest.raises(InvalidArgumentError, match="into itself"):
+                await call
+        assert not await tree.exists("/m2/x")
+        assert await tree.read_bytes("/m1/d/file") == b"1"
+    nested = {"/v/m1": LocalFilesystem(tmp_path), "/m2": LocalFilesystem(tmp_path / inner)}
+    async with CompositeFilesystem(nested) as tree:
+        with pytest.raises(InvalidArgumentError, match="into itself"):
+            await tree.copy("/v", "/m2/x", recursive=True)
+
+
+async def test_a_directory_onto_itself_through_two_mounts_is_left_alone(tmp_path: Path) -> None:
+    async with CompositeFilesystem({"/a": LocalFilesystem(tmp_path), "/b": LocalFilesystem(tmp_path)}) as tree:
+        await tree.write_bytes("/a/d/file", b"1")
+        await tree.move("/a/d", "/b/d")
+        await tree.copy("/a/d", "/b/d", recursive=True)
+        assert await content(tree, "/a") == {"/d": None, "/d/file": b"1"}
+
+
+async def test_an_error_of_the_callers_callback_is_the_callers() -> None:
+    async with CompositeFilesystem({"/a": MemoryFilesystem(), "/b": MemoryFilesystem()}) as tree:
+        await plant(tree, "/a/t")
+
+        def report(progress: Progress) -> None:
+            raise ZeroDivisionError("mine")
+
+        for call in (
+            tree.copy("/a/t", "/b/t", recursive=True, progress=report),
+            tree.move("/a/t", "/b/u", progress=report),
+            tree.copy("/a/t/a", "/b/a", progress=report),
+        ):
+            with pytest.raises(ZeroDivisionError, match="mine"):
+                await call
+
+
+async def test_an_expectation_of_a_tree_is_refused_before_anything_is_made() -> None:
+    async with MemoryFilesystem() as fs:
+        await plant(fs, "/t")
+        for call in (
+            fs.copy("/t", "/u", recursive=True, expected_version="x"),
+            fs.copy("/t/empty", "/u", recursive=True, expected_version="x"),
+        ):
+            with pytest.raises(InvalidArgumentError, match="single file"):
+                await call
+        assert not await fs.exists("/u")
+
+
+async def test_an_expectation_holds_also_where_nothing_would_change() -> None:
+    async with MemoryFilesystem() as fs:
+        stat = await fs.write_bytes("/f", b"1")
+        assert stat.version is not None
+        assert stat.modified_at is not None
+        await fs.copy("/f", "/f", expected_version=stat.version)
+        await fs.move("/f", "/f", expected_mtime=stat.modified_at)
+        for call in (
+            fs.copy("/f", "/f", expected_version="other"),
+            fs.move("/f", "/f", expected_mtime=stat.modified_at.replace(year=2001)),
+        ):
+            with pytest.raises(StaleFileError):
+                await call
+
+
+async def test_progress_of_one_file_knows_its_size() -> None:
+    async with CompositeFilesystem({"/a": MemoryFilesystem(), "/b": MemoryFilesystem()}) as tree:
+        await tree.write_bytes("/a/f", b"12345")
+        seen: list[Progress] = []
+        await tree.copy("/a/f", "/b/f", progress=seen.append)
+        assert {(progress.bytes_total, progress.files_total) for progress in seen} == {(5, 1)}

@@ -112,8 +112,10 @@ class ObjectStoreProvider(Provider):
             return "atomic"
         return "guarded" if self._check_then_write else "none"
 
-    async def identity(self, path: StoragePath) -> str:
-        return f"{self.scheme}:{self.client.identity}/{self._keys.prefix}{path.relative}"
+    async def lineage(self, path: StoragePath) -> tuple[str, ...]:
+        parts = f"{self._keys.prefix}{path.relative}".rstrip("/").split("/")
+        above = ("/".join(parts[:length]) for length in range(len(parts), -1, -1))
+        return tuple(dict.fromkeys(f"{self.scheme}:{self.client.identity}/{key}" for key in above))
 
     async def stat(self, path: StoragePath) -> Stat:
         return await self._lookup.stat(path)

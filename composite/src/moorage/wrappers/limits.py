@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from weakref import WeakValueDictionary
 
 import anyio
 
@@ -25,8 +26,9 @@ class Limits(Provider):
         rate: primitives a second, with a burst of as many as one second allows.
         max_wait: seconds that a call waits for its turn before it is refused.
 
-    A listing counts as one primitive, whatever its length. ``native_path`` is withheld when a limit on size would
-    not hold through it.
+    Appends through one instance to one file take turns, so that together they stay within ``max_file_size``. A listing
+    counts as one primitive, whatever its length. ``native_path`` is withheld when a limit on size would not hold
+    through it.
     """
 
     def __init__(
@@ -39,12 +41,15 @@ class Limits(Provider):
         max_wait: float = 30.0,
     ) -> None:
         for name, value in (("max_file_size", max_file_size), ("max_in_flight", max_in_flight), ("rate", rate)):
-            if value is not None and value <= 0:
+            if value is not None and not 0 < value < float("inf"):
                 raise InvalidArgumentError(f"{name} must be above 0, not {value}")
+        if not max_wait >= 0:
+            raise InvalidArgumentError(f"max_wait must not be below 0, not {max_wait}")
         self.inner = inner
         self.scheme = inner.scheme
         self._max_file_size = max_file_size
         self._turnstile = _Turnstile(max_in_flight, rate, max_wait)
+        self._appending: WeakValueDictionary[StoragePath, anyio.Lock] = WeakValueDictionary()
 
     async def start(self) -> None:
         await self.inner.start()
@@ -59,8 +64,8 @@ class Limits(Provider):
         sizes = [size for size in (found.max_object_size, self._max_file_size) if size is not None]
         return replace(found, max_object_size=min(sizes), native_path=None)
 
-    async def identity(self, path: StoragePath) -> str:
-        return await self.inner.identity(path)
+    async def lineage(self, path: StoragePath) -> tuple[str, ...]:
+        return await self.inner.lineage(path)
 
     def subtree(self, prefix: StoragePath) -> Provider | None:
         inner = self.inner.subtree(prefix)
@@ -95,8 +100,10 @@ class Limits(Provider):
 
     async def append(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
         async with self._turnstile.turn(path):
-            present = await self._size(path) if self._max_file_size is not None else 0
-            return await self.inner.append(path, self._bounded(path, body, present), options)
+            if self._max_file_size is None:
+                return await self.inner.append(path, body, options)
+            async with self._appending.setdefault(path, anyio.Lock()):
+                return await self.inner.append(path, self._bounded(path, body, await self._size(path)), options)
 
     async def delete(self, path: StoragePath, options: DeleteOptions = DELETE) -> None:
         async with self._turnstile.turn(path):

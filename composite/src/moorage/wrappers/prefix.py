@@ -38,8 +38,8 @@ class Prefix(Provider):
     async def capabilities(self, path: StoragePath) -> Capabilities:
         return await self.inner.capabilities(self._inward(path))
 
-    async def identity(self, path: StoragePath) -> str:
-        return await self.inner.identity(self._inward(path))
+    async def lineage(self, path: StoragePath) -> tuple[str, ...]:
+        return await self.inner.lineage(self._inward(path))
 
     def subtree(self, prefix: StoragePath) -> Provider | None:
         inner = self.inner.subtree(self._inward(prefix))

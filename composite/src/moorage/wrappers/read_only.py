@@ -31,8 +31,8 @@ class ReadOnly(Provider):
     async def capabilities(self, path: StoragePath) -> Capabilities:
         return replace(await self.inner.capabilities(path), writable=False, native_path=None)
 
-    async def identity(self, path: StoragePath) -> str:
-        return await self.inner.identity(path)
+    async def lineage(self, path: StoragePath) -> tuple[str, ...]:
+        return await self.inner.lineage(path)
 
     def subtree(self, prefix: StoragePath) -> Provider | None:
         inner = self.inner.subtree(prefix)

@@ -59,8 +59,8 @@ class Tracing(Provider):
     async def capabilities(self, path: StoragePath) -> Capabilities:
         return await self.inner.capabilities(path)
 
-    async def identity(self, path: StoragePath) -> str:
-        return await self.inner.identity(path)
+    async def lineage(self, path: StoragePath) -> tuple[str, ...]:
+        return await self.inner.lineage(path)
 
     def subtree(self, prefix: StoragePath) -> Provider | None:
         inner = self.inner.subtree(prefix)

@@ -136,9 +136,9 @@ class Reads(Harness):
 
     async def test_the_identity_of_a_path_is_stable_and_its_own(self, opened: Provider) -> None:
         one, two = StoragePath("/one"), StoragePath("/two")
-        before = await opened.identity(one)
+        before = await opened.lineage(one)
         await self.put("/one")
-        assert await opened.identity(one) == before != await opened.identity(two)
+        assert await opened.lineage(one) == before != await opened.lineage(two)
 
     async def test_starting_and_closing_twice_is_harmless_and_it_opens_again(self, opened: Provider) -> None:
         await self.put("/file", b"kept")
