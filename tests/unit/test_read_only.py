@@ -43,8 +43,7 @@ CHANGING = {
         "write_stream",
         "write_text",
     },
-    "Provider": set(Provider.mutating),
-    "LocalProvider": {"sweep_leftovers"},
+    "Provider": {*Provider.mutating, "sweep_leftovers"},
     "ObjectClient": {"append", "copy", "delete", "delete_many", "move", "put"},
 }
 """What can change a store, by the class that first has it."""
@@ -191,10 +190,13 @@ def test_every_changing_method_of_a_filesystem_is_called_below() -> None:
     assert set(CALLS) == CHANGING["Filesystem"]
 
 
-def test_what_a_store_can_change_beside_the_contract_is_out_of_reach_behind_read_only() -> None:
-    beside = CHANGING["LocalProvider"]
-    for name in beside:
-        assert not hasattr(ReadOnly(MemoryProvider()), name)
+@pytest.mark.anyio
+async def test_leftovers_are_not_swept_where_nothing_may_change() -> None:
+    with pytest.raises(ReadOnlyError):
+        await ReadOnly(MemoryProvider()).sweep_leftovers(0)
+    tree = CompositeFilesystem({"/m": ReadOnly(MemoryProvider()), "/n": MemoryProvider()})
+    async with tree:
+        assert await tree.provider.sweep_leftovers(0) == 0
 
 
 LAYERS: dict[str, Callable[[Provider], Filesystem]] = {

@@ -172,3 +172,11 @@ class Provider(ABC):
             PathNotFoundError; PathNotDirectoryError (a file or link is there);
             DirectoryNotEmptyError (``recursive=False``); BusyError (the root).
         """
+
+    async def sweep_leftovers(self, older_than: float) -> int:
+        """Remove what killed writers left behind (temporaries, pending uploads) longer than so many seconds ago.
+
+        Returns how many were removed; 0 where nothing can be left, as by default. Only on request, since it may walk
+        the whole store. Nothing that is visible as content is touched.
+        """
+        return 0

@@ -233,6 +233,13 @@ class MountRouter(Provider):
         except MoorageError as error:
             self._fail(error, found)
 
+    async def sweep_leftovers(self, older_than: float) -> int:
+        swept = 0
+        for at, mount in self._table.items():
+            if not mount.describe(at).read_only:
+                swept += await (mount.ready or await mount.touch()).sweep_leftovers(older_than)
+        return swept
+
     async def list(self, path: StoragePath, *, recursive: bool = False) -> AsyncIterator[Entry]:
         found = self._table.route(path)
         if found is None and not self._table.is_virtual(path):

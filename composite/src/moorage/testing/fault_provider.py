@@ -142,6 +142,9 @@ class FaultProvider(Provider):
         await self.inner.remove_dir(path, recursive=recursive)
         _lose_answer(fault)
 
+    async def sweep_leftovers(self, older_than: float) -> int:
+        return await self.inner.sweep_leftovers(older_than)
+
     def _next(self, primitive: str) -> Fault | None:
         """Count this call; raise if it fails before its effect, or return the fault that comes later."""
         self.calls[primitive] += 1

@@ -108,5 +108,9 @@ class LatencyProvider(Provider):
         await self.inner.remove_dir(path, recursive=recursive)
         await self._wait()
 
+    async def sweep_leftovers(self, older_than: float) -> int:
+        await self._wait()
+        return await self.inner.sweep_leftovers(older_than)
+
     async def _wait(self) -> None:
         await anyio.sleep(self._random.uniform(self._least, self._most))

@@ -127,6 +127,9 @@ class Limits(Provider):
         async with self._turnstile.turn(path):
             await self.inner.remove_dir(path, recursive=recursive)
 
+    async def sweep_leftovers(self, older_than: float) -> int:
+        return await self.inner.sweep_leftovers(older_than)
+
     async def _size(self, path: StoragePath) -> int:
         try:
             return (await self.inner.stat(path)).size

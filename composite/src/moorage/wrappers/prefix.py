@@ -116,6 +116,10 @@ class Prefix(Provider):
         with self._outward():
             await self.inner.remove_dir(self._inward(path), recursive=recursive)
 
+    async def sweep_leftovers(self, older_than: float) -> int:
+        """Only where the store confines the prefix itself: elsewhere the sweep would reach beyond it."""
+        return await self.inner.sweep_leftovers(older_than) if self.prefix.is_root else 0
+
     def _inward(self, path: StoragePath) -> StoragePath:
         return path.rebased(_ROOT, self.prefix)
 

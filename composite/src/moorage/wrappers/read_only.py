@@ -68,6 +68,9 @@ class ReadOnly(Provider):
     async def remove_dir(self, path: StoragePath, *, recursive: bool = False) -> None:
         _refuse("remove_dir", path)
 
+    async def sweep_leftovers(self, older_than: float) -> int:
+        _refuse("sweep_leftovers", StoragePath("/"))
+
 
 def is_read_only(provider: Provider) -> bool:
     """Whether a :class:`ReadOnly` stands anywhere in this chain of wrappers (each shows what it wraps as ``inner``)."""

@@ -116,6 +116,10 @@ class Tracing(Provider):
         with self._span("remove_dir", path):
             await self.inner.remove_dir(path, recursive=recursive)
 
+    async def sweep_leftovers(self, older_than: float) -> int:
+        with self._span("sweep_leftovers"):
+            return await self.inner.sweep_leftovers(older_than)
+
     @contextmanager
     def _span(
         self, operation: str, path: StoragePath | None = None, target: StoragePath | None = None
