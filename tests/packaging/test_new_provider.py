@@ -10,14 +10,17 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import venv
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from moorage import Registry
 from moorage.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,7 +85,18 @@ def fresh_environment(directory: Path) -> Path:
     return directory / "bin"
 
 
-def test_what_it_writes_passes_in_an_environment_of_its_own(tmp_path: Path) -> None:
+@pytest.fixture
+def databases(tmp_path: Path) -> Iterator[Path]:
+    """Where the generated suite keeps its databases: in memory if there is room, as each commit waits for the disk."""
+    memory = Path("/dev/shm")
+    if memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2 << 30:
+        with TemporaryDirectory(prefix="moorage-test-", dir=memory) as directory:
+            yield Path(directory)
+    else:
+        yield tmp_path
+
+
+def test_what_it_writes_passes_in_an_environment_of_its_own(tmp_path: Path, databases: Path) -> None:
     wheels = tmp_path / "wheels"
     wheels.mkdir()
     build_wheel(ROOT / "composite", wheels)
@@ -101,7 +115,8 @@ def test_what_it_writes_passes_in_an_environment_of_its_own(tmp_path: Path) -> N
     assert run(programs / "moorage", "cat", "/data/a/x", "--mount", mount, cwd=tmp_path) == "one"
     run(programs / "moorage", "doctor", "--mount", mount, cwd=tmp_path)
 
-    report = run(programs / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=package)
+    options = ("-q", "-p", "no:cacheprovider", f"--basetemp={databases / 'suite'}")
+    report = run(programs / "python", "-m", "pytest", *options, cwd=package)
     passed = re.search(r"(\d+) passed", report)
     assert passed is not None
     assert int(passed[1]) > 100
@@ -154,6 +169,22 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 def test_a_name_that_is_none_is_refused(name: str, tmp_path: Path) -> None:
     assert main(["new-provider", name, "--directory", str(tmp_path / "new")]) == 2
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["agents", "core", "fuse", "gcs", "gitlab", "local", "mcp", "memory", "moorage", "s3", "workspace"]
+)
+def test_the_names_of_this_project_are_refused_installed_or_not(name: str, tmp_path: Path) -> None:
+    nothing = Registry(installed=())
+    assert main(["new-provider", name, "--directory", str(tmp_path / "new")], registry=nothing) == 2
+    assert not (tmp_path / "new").exists()
+
+
+def test_no_package_of_this_project_has_a_name_that_is_free(tmp_path: Path) -> None:
+    for project in (ROOT / "pyproject.toml", *ROOT.glob("*/pyproject.toml"), *ROOT.glob("*/*/pyproject.toml")):
+        name = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["name"].removeprefix("moorage-")
+        if name != "example":
+            assert main(["new-provider", name, "--directory", str(tmp_path)], registry=Registry(installed=())) == 2
 
 
 def test_the_conformance_file_is_short() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -165,3 +167,53 @@ def test_an_error_in_the_block_closes_too() -> None:
     with pytest.raises(ZeroDivisionError), BlockingFilesystem(fs):
         raise ZeroDivisionError
     assert fs.info().status is ProviderStatus.DESTROYED
+
+
+FORKED = """
+import os, sys
+from moorage import BlockingFilesystem, ClosedError, MemoryFilesystem
+
+def refused(attempt):
+    try:
+        attempt()
+    except ClosedError as error:
+        return "fork" in str(error)
+
+fs = MemoryFilesystem()
+with BlockingFilesystem(fs) as call:
+    call(fs.write_text, "/a", "one")
+    call(fs.write_text, "/b", "two")
+    names = call.iterate(fs.scan_dir("/"))
+    next(names)
+    waiting = call.using(fs.open_read("/a"))
+    with call.using(fs.open_read("/a")) as reader:
+        child = os.fork()
+        if child == 0:
+            attempts = (
+                lambda: call(fs.read_text, "/a"),
+                lambda: call(reader.read),
+                lambda: next(names),
+                lambda: call.iterate(fs.scan_dir("/")),
+                lambda: call.using(fs.open_read("/a")),
+                lambda: waiting.__enter__(),
+                lambda: call.__enter__(),
+            )
+            every = [refused(attempt) for attempt in attempts]
+            del names
+        else:
+            assert os.waitpid(child, 0) == (child, 0)
+            assert call(reader.read) == b"one"
+if child == 0:
+    own = MemoryFilesystem()
+    with BlockingFilesystem(own) as call:
+        call(own.write_text, "/a", "one")
+    sys.exit(0 if every == [True] * len(attempts) else 1)
+"""
+
+
+def test_a_forked_child_is_refused_instead_of_hanging() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED],
+        capture_output=True, text=True, timeout=20, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")

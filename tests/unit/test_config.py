@@ -158,13 +158,13 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 def test_variables_are_substituted_at_any_depth(registry: Registry) -> None:
     table = {
-        "provider": "${KIND}",
+        "provider": "vault",
         "bucket": "a-${NAME}-$${NAME}-$NAME",
         "retries": "${RETRIES}",
         "tags": ["${NAME}", "x"],
         "headers": {"h": "${NAME}${NAME}"},
     }
-    env = {"KIND": "vault", "NAME": "n", "RETRIES": "7"}
+    env = {"NAME": "n", "RETRIES": "7"}
     options = read_config({"mounts": {"/a": table}}, registry=registry, env=env).mounts["/a"]
     assert isinstance(options, VaultOptions)
     assert (options.bucket, options.retries) == ("a-n-${NAME}-$NAME", 7)
@@ -216,6 +216,15 @@ def test_no_value_is_shown_by_an_error_or_its_cause(lines: tuple[str, ...], regi
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
+@pytest.mark.parametrize("provider", ["${SECRET}", "x-${SECRET}", "memory${", "$${SECRET}"])
+def test_the_name_of_a_provider_takes_no_variable(provider: str, registry: Registry, tmp_path: Path) -> None:
+    file = tmp_path / "moorage.toml"
+    file.write_text(f'[mounts."/data"]\nprovider = "{provider}"')
+    with pytest.raises(ConfigError, match=r'mounts\."/data"\.provider: takes no environment variables') as caught:
+        from_config(file, registry=registry, env={"SECRET": SECRET})
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
 def test_a_secret_is_not_in_the_text_of_the_options() -> None:
     options = VaultOptions.model_validate({"bucket": "b", "secret": SECRET * 2})
     assert SECRET not in repr(options) + str(options)
@@ -243,6 +252,27 @@ def test_other_paths_stand_for_themselves(
     options = read_config(file, registry=registry).mounts["/data"]
     assert isinstance(options, VaultOptions)
     assert options.place == Path(expected)
+
+
+@pytest.mark.parametrize("place", ["", "${EMPTY}", "${EMPTY}${EMPTY}"])
+def test_an_empty_path_is_not_the_directory_of_the_file(place: str, registry: Registry, tmp_path: Path) -> None:
+    message = refusal(vault('bucket = "b"', f'place = "{place}"'), registry, tmp_path, EMPTY="")
+    assert message.startswith('mounts."/data".place: must not be empty')
+
+
+def test_an_empty_path_is_refused_in_programs_and_urls_too(registry: Registry) -> None:
+    with pytest.raises(ValueError, match="must not be empty"):
+        VaultOptions.model_validate({"bucket": "b", "place": ""})
+    with pytest.raises(ConfigError, match="vault:// URL: place: must not be empty"):
+        open_url("vault://b?place=", registry=registry)
+
+
+def test_the_directory_of_the_file_can_be_named(registry: Registry, tmp_path: Path) -> None:
+    file = tmp_path / "moorage.toml"
+    file.write_text(vault('bucket = "b"', 'place = "."'))
+    options = read_config(file, registry=registry).mounts["/data"]
+    assert isinstance(options, VaultOptions)
+    assert options.place == tmp_path
 
 
 # Options

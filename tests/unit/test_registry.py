@@ -82,6 +82,57 @@ def test_a_plugin_that_exits_on_import_does_not_end_the_program(
     assert "SystemExit: 3" in registry.broken["exiting"]
 
 
+class UnspeakableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def raising(error: BaseException) -> ModuleType:
+    """A module with a hook that raises."""
+
+    @hookimpl
+    def moorage_providers() -> list[ProviderSpec]:
+        raise error
+
+    module = ModuleType("raising")
+    vars(module)["moorage_providers"] = moorage_providers
+    return module
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (BaseExceptionGroup("no luck", [SystemExit(3)]), "BaseExceptionGroup: no luck (1 sub-exception)"),
+        (ExceptionGroup("no luck", [RuntimeError()]), "ExceptionGroup: no luck (1 sub-exception)"),
+        (SystemExit(3), "SystemExit: 3"),
+        (UnspeakableError(), "UnspeakableError"),
+    ],
+)
+def test_whatever_a_hook_raises_breaks_its_plugin_alone(error: BaseException, reason: str) -> None:
+    registry = Registry([raising(error), plugin("good", GOOD)], installed=())
+    assert dict(registry.providers) == {"good": GOOD}
+    assert dict(registry.broken) == {"raising": reason}
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), BaseExceptionGroup("", [BaseExceptionGroup("", [KeyboardInterrupt()])])]
+)
+def test_an_interrupt_within_a_hook_goes_on(error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        Registry([raising(error)], installed=())
+
+
+@pytest.mark.parametrize("raised", ["SystemExit(3)", "BaseExceptionGroup('', [SystemExit(3)])"])
+def test_an_options_module_that_ends_the_program_is_named(
+    raised: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ending_options.py").write_text(f"raise {raised}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    registry = Registry([plugin("p", ProviderSpec("x", "x", "ending_options:Options"))], installed=())
+    with pytest.raises(ConfigError, match="cannot import ending_options:Options: "):
+        registry.options("x")
+
+
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [

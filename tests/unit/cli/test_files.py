@@ -27,6 +27,19 @@ def test_append_adds_to_the_end(run: Runner) -> None:
     assert run("write", "/notes/x", "--append", "--no-overwrite", "--text", "x").code == 2
 
 
+@pytest.mark.parametrize("append", [(), ("--append",)])
+def test_an_argument_that_is_no_text_is_wrong_usage(run: Runner, append: tuple[str, ...]) -> None:
+    refused = run("write", "/notes/x", *append, "--text", "hidden \udcff", "--json").document["error"]
+    assert (refused["code"], "is not UTF-8; give bytes on standard input" in refused["message"]) == ("usage", True)
+    refused_for_people = run("write", "/notes/x", *append, "--text", "hidden \udcff")
+    assert (refused_for_people.code, "hidden" in refused_for_people.err) == (2, False)
+    assert run("stat", "/notes/x").code == 5
+
+
+def test_the_help_of_append_says_what_it_holds(run: Runner) -> None:
+    assert "Add to the end; standard input is held in memory first." in run("write", "--help").out
+
+
 @pytest.mark.parametrize(
     ("range_", "expected"), [("1:3", "bc"), (":2", "ab"), ("4:", "ef"), ("9:", ""), (":", "abcdef")]
 )

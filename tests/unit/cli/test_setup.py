@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.unit.cli.conftest import HostileProvider, Runner
 
-from moorage import from_config
+from moorage import CommandSpec, ProviderOptions, ProviderSpec, Registry, from_config
 from moorage.cli.app import _COMMANDS
 
 
@@ -93,6 +93,18 @@ def test_the_commands_of_plugins_work_like_ours(run: Runner) -> None:
     assert "Says a word" in run("--help").out
 
 
+def test_the_summary_of_a_plugin_reaches_no_terminal_as_it_is(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    summary = "Clears \x1b[2J the [bold]screen[/]"
+    provider, command = ProviderSpec("odd", summary, "a:B"), CommandSpec("odd", summary, "a:b")
+    monkeypatch.setattr(Registry, "providers", {"odd": provider})
+    monkeypatch.setattr(Registry, "commands", {"odd": command})
+    monkeypatch.setattr(Registry, "options", lambda *_: ProviderOptions)
+    for arguments in (("--help",), ("odd", "--help"), ("providers",)):
+        shown = run(*arguments).out
+        assert "\x1b[2J" not in shown
+        assert "Clears \\x1b[2J the [bold]screen[/]" in shown
+
+
 def test_a_command_that_cannot_be_loaded_breaks_no_other(run: Runner) -> None:
     unmade = run("unmade")
     assert (unmade.code, "cannot import no_such_module:nothing" in unmade.err) == (2, True)
@@ -107,6 +119,10 @@ def test_every_command_has_help_with_an_example(run: Runner, name: str) -> None:
     assert f"moorage {name}" in shown.out.split("Example: ")[1]
     for option in ("--config", "--mount", "--json", "--debug"):
         assert option in shown.out
+
+
+def test_the_help_of_all_has_an_example(run: Runner) -> None:
+    assert "Example: moorage demo" in run("--help").out
 
 
 # Global options

@@ -136,6 +136,63 @@ def test_refusals_name_the_operand_as_it_was_written(
     assert not (workspace / "nowhere").exists()
 
 
+def internal(run: Runner, *arguments: str) -> bool:
+    """Whether text or JSON shows where a host directory is mounted."""
+    return "/local:" in run(*arguments).err or "/local:" in run(*arguments, "--json").out
+
+
+def test_the_failures_within_a_tree_name_paths_as_they_were_written(
+    run: Runner, host_tree: Path, workspace: Path
+) -> None:
+    (host_tree / "out").symlink_to(workspace / "moorage.toml")
+    failed = run("cp", "-r", "local:src", "/data/in", "--json").document["error"]
+    [inner] = failed["failed"]
+    assert (inner["path"], inner["error"]["path"]) == ("local:src/out", "local:src/out")
+    assert not internal(run, "cp", "-r", "local:src", "/data/in")
+
+
+@pytest.mark.parametrize("target", ["local:out/", "local:./out", "local:out/of/it"])
+def test_the_failures_of_an_export_name_the_disk_as_it_was_written(run: Runner, workspace: Path, target: str) -> None:
+    run("write", "/data/in/x/y", "--text", "y")
+    (workspace / "out/of/it/in").mkdir(parents=True)
+    for above in ("out", "out/in", "out/of/it", "out/of/it/in"):
+        (workspace / above).mkdir(exist_ok=True)
+        (workspace / above / "x").write_text("in the way")
+    assert run("cp", "-r", "/data/in", target).code == 1
+    assert not internal(run, "cp", "-r", "/data/in", target)
+
+
+def test_a_name_that_looks_like_a_host_mount_is_shown_as_it_is(run: Runner, workspace: Path) -> None:
+    run("write", "/data/local:0/x/y", "--text", "y")
+    (workspace / "out").mkdir()
+    (workspace / "out/x").write_text("in the way")
+    refused = run("cp", "-r", "-T", "/data/local:0", "local:out", "--json").document["error"]
+    assert [failed["path"] for failed in refused["failed"]] == ["/data/local:0/x", "/data/local:0/x/y"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("cp", "-r", "local:.", "/disk/back"),
+        ("cp", "-r", "local:.", "/disk"),
+        ("cp", "-r", "-T", "local:src", "/inner/new"),
+        ("mv", "local:.", "/disk/back"),
+        ("mv", "local:src", "/inner/new"),
+        ("cp", "-r", "/disk", "local:src/sub/new"),
+        ("mv", "/disk/sub", "local:src/sub/new"),
+    ],
+)
+def test_a_tree_does_not_go_into_itself_through_a_mount(
+    run: Runner, workspace: Path, arguments: tuple[str, ...]
+) -> None:
+    before = sorted(workspace.rglob("*"))
+    mounts = ("--mount", f"/disk=local://{workspace}/src", "--mount", f"/inner=local://{workspace}/src/sub")
+    refused = run(*arguments, *mounts)
+    assert (refused.code, refused.out) == (2, "")
+    assert "into itself" in refused.err
+    assert sorted(workspace.rglob("*")) == before
+
+
 def test_mount_points_stay(run: Runner) -> None:
     assert run("mv", "/data", "/notes/x").code == 1
     assert run("mv", "/data", "local:x").code == 1

@@ -7,9 +7,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any, Final
 
 import typer
+from rich.markup import escape
 
 from moorage.cli import demo, doctor, listing, new_provider, providers, reading, setup, transfers, writing
 from moorage.cli.binding import ConfigOption, DebugOption, JsonOption, MountOption, bind
+from moorage.cli.output import plain
 from moorage.cli.session import Session
 from moorage.errors import ConfigError
 from moorage.hookspecs import CommandSpec
@@ -39,6 +41,7 @@ def build_app(session: Session) -> typer.Typer:
     app = typer.Typer(
         name="moorage",
         help="One safe file tree over many storages.",
+        epilog=_example("moorage demo"),
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
@@ -47,12 +50,16 @@ def build_app(session: Session) -> typer.Typer:
     app.callback()(_global_options(session))
     taken: set[str] = set()
     for name, function, example in _COMMANDS:
-        app.command(name, epilog=f"Example: [bold]{example.replace('[', chr(92) + '[')}[/]")(bind(session, function))
+        app.command(name, epilog=_example(example))(bind(session, function))
         taken.add(name)
     for name, spec in session.registry.commands.items():
         if name not in taken:
-            app.command(name, help=spec.summary)(_plugin_command(session, spec))
+            app.command(name, help=escape(plain(spec.summary)))(_plugin_command(session, spec))
     return app
+
+
+def _example(line: str) -> str:
+    return f"Example: [bold]{escape(line)}[/]"
 
 
 def _global_options(session: Session) -> Callable[..., None]:

@@ -16,6 +16,10 @@ from moorage.errors import InvalidArgumentError, PathExistsError
 
 _NAME: Final = re.compile(r"[a-z]([a-z0-9_-]*[a-z0-9])?")
 _PLACEHOLDER: Final = re.compile("moorage_example|Example|example")
+_OURS: Final = (
+    "agents", "core", "fuse", "gcs", "gitlab", "local", "mcp", "memory", "moorage", "s3", "workspace"
+)  # fmt: skip
+"""Packages of this project are called moorage-NAME, installed or not."""
 _LEFT_OUT: Final = ("__pycache__", ".pytest_cache", ".hypothesis", ".venv", "dist")
 
 
@@ -29,7 +33,9 @@ def new_provider(
     """Write the package of a new provider: it installs, registers and passes the conformance suite as it comes."""
     if _NAME.fullmatch(name) is None:
         raise InvalidArgumentError(f"{name!r} is no name for a provider: it must match {_NAME.pattern}")
-    if (scheme := _scheme(name)) in session.registry.providers:
+    if (scheme := _scheme(name)) in _OURS:
+        raise InvalidArgumentError(f"{scheme!r} is a name of this project; choose another")
+    if scheme in session.registry.providers:
         raise InvalidArgumentError(f"a provider {scheme!r} is installed already; choose another name")
     target = directory or Path(f"moorage-{scheme}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):

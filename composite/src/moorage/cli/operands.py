@@ -8,6 +8,7 @@ it leads out of it.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -84,11 +85,7 @@ class Operands:
         try:
             yield
         except MoorageError as error:
-            error.path = None if error.path is None else self._rename(error.path)
-            if isinstance(error, TransferError):
-                error.done = tuple(self._rename(path) for path in error.done)
-                error.failed = tuple((self._rename(path), inner) for path, inner in error.failed)
-                error.message = self._rename_within(error.message)
+            self._rename_all(error)
             raise
 
     def _operand(self, text: str, path: StoragePath, name: str) -> Operand:
@@ -103,6 +100,15 @@ class Operands:
         self._written[path] = shown
         return StoragePath(path)
 
+    def _rename_all(self, error: MoorageError) -> None:
+        error.path = None if error.path is None else self._rename(error.path)
+        error.message = self._rename_within(error.message)
+        if isinstance(error, TransferError):
+            for _, inner in error.failed:
+                self._rename_all(inner)
+            error.done = tuple(self._rename(path) for path in error.done)
+            error.failed = tuple((self._rename(path), inner) for path, inner in error.failed)
+
     def _rename(self, path: str) -> str:
         for known in sorted(self._written, key=len, reverse=True):
             if path == known:
@@ -112,9 +118,16 @@ class Operands:
         return path
 
     def _rename_within(self, message: str) -> str:
-        for known in sorted(self._written, key=len, reverse=True):
-            message = message.replace(f"{known}/", _joined(self._written[known], ""))
-        return message
+        """``message``, with the paths that it quotes renamed."""
+        known = "|".join(map(re.escape, sorted(self._written, key=len, reverse=True)))
+        if not known:
+            return message
+        quoted = re.compile(rf"""(?<![^\s'"(])({known})(?:(/)|(?=[\s'"),:;]|$))""")
+        return quoted.sub(self._quoted, message)
+
+    def _quoted(self, found: re.Match[str]) -> str:
+        shown = self._written[found[1]]
+        return _joined(shown, "") if found[2] else shown
 
 
 def _in_workspace(text: str) -> Operand:

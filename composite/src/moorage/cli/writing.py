@@ -30,7 +30,9 @@ async def write(
     session: Session,
     path: WorkspacePath,
     text: Annotated[str | None, typer.Option(help="The content; by default standard input.")] = None,
-    append: Annotated[bool, typer.Option("--append", "-a", help="Add to the end.")] = False,
+    append: Annotated[
+        bool, typer.Option("--append", "-a", help="Add to the end; standard input is held in memory first.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite/--no-overwrite", help="Replace what is there.")] = True,
     parents: Annotated[bool, typer.Option("--parents/--no-parents", help="Make missing directories.")] = True,
     expected_version: ExpectedVersion = None,
@@ -44,9 +46,10 @@ async def write(
     if append and (not overwrite or media_type is not None):
         raise typer.BadParameter("goes with neither --no-overwrite nor --media-type", param_hint="--append")
     version, mtime = given_version(expected_version), given_time(expected_mtime)
+    given = None if text is None else _encoded(text)
     async with session.tree() as tree:
         if append:
-            data = text.encode() if text is not None else b"".join([chunk async for chunk in _stdin()])
+            data = given if given is not None else b"".join([chunk async for chunk in _stdin()])
             stat = await tree.append_bytes(
                 path, data, create_parents=parents, expected_version=version, expected_mtime=mtime
             )
@@ -54,7 +57,7 @@ async def write(
             with progress_bar(session.output, "write") as report:
                 stat = await tree.write_stream(
                     path,
-                    counted(path, _stdin() if text is None else _once(text.encode()), report),
+                    counted(path, _stdin() if given is None else _once(given), report),
                     overwrite=overwrite,
                     create_parents=parents,
                     expected_version=version,
@@ -98,6 +101,14 @@ async def rm(
                 with spinner(session.output, f"removing {path}"):
                     await tree.remove_dir(path, recursive=True, missing_ok=force)
             session.output.done({"path": path, "removed": True})
+
+
+def _encoded(text: str) -> bytes:
+    """UTF-8; arguments may hold bytes that are none."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise typer.BadParameter("is not UTF-8; give bytes on standard input", param_hint="--text") from None
 
 
 async def _once(data: bytes) -> AsyncIterator[bytes]:

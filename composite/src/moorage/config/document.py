@@ -69,6 +69,8 @@ def from_config(
         read_only = true
         description = "of ${USER}"          # an environment variable; write $${ for the characters ${
 
+    Variables are put into the texts of options, at any depth, and nowhere else: not into ``provider``, not into keys.
+
     Args:
         source: the file, or the same content as a mapping; relative paths in a mapping are the current directory's.
         registry: where providers are looked up; by default what is installed.
@@ -124,11 +126,13 @@ class _MountReader:
             raise ConfigError(f"{where}: not a mount path: {error.message}") from None
         if not isinstance(table, Mapping):
             raise ConfigError(f'{where}: must be a table: [mounts."/path"] with a provider')
-        options_given = cast("Mapping[str, object]", table)
-        values = cast("dict[str, object]", self.environment.substitute(options_given, key))
-        provider = values.pop("provider", None)
+        given = dict(cast("Mapping[str, object]", table))
+        provider = given.pop("provider", None)
         if not isinstance(provider, str):
-            raise ConfigError(self._no_provider(where, values))
+            raise ConfigError(self._no_provider(where, given))
+        if "${" in provider:
+            raise ConfigError(f"{where}.provider: takes no environment variables; name the provider itself")
+        values = cast("dict[str, object]", self.environment.substitute(given, key))
         try:
             options = options_class(provider, self.registry)
         except ConfigError as error:
@@ -137,7 +141,7 @@ class _MountReader:
         return validate_options(options, values, origin=self.origin, key=key, directory=self.directory, hidden=hidden)
 
     def _no_provider(self, where: str, values: Mapping[str, object]) -> str:
-        similar = difflib.get_close_matches("provider", values, n=1)
+        similar = difflib.get_close_matches("provider", map(str, values), n=1)
         hint = f"; did you mean it by {similar[0]!r}?" if similar else nearest("", self.registry.providers)
         return f"{where}.provider: a provider's name is required{hint}"
 

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, cast
 from urllib.parse import SplitResult
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, ValidatorFunctionWrapHandler, field_validator
 
 from moorage.errors import ConfigError
 
@@ -23,7 +23,8 @@ class ProviderOptions(BaseModel):
 
     Unknown options are refused, instances are frozen, and error texts never show a value. Declare a secret as
     ``pydantic.SecretStr``, so that nothing else shows it either. A field of type ``pathlib.Path`` may start with
-    ``~``, and when it comes from a file and is relative, it is relative to the directory of that file.
+    ``~``, and when it comes from a file and is relative, it is relative to the directory of that file. An empty text is
+    no path.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, populate_by_name=True)
@@ -50,11 +51,14 @@ class ProviderOptions(BaseModel):
             raise ConfigError(f"{url.scheme}:// takes neither host nor path")
         return {}
 
-    @field_validator("*", mode="after")
+    @field_validator("*", mode="wrap")
     @classmethod
-    def _resolve_path(cls, value: object, info: ValidationInfo) -> object:
+    def _resolve_path(cls, given: object, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> object:
+        value: object = handler(given)
         if not isinstance(value, PurePath):
             return value
+        if given == "":
+            raise ValueError("must not be empty; the directory of the file itself is '.'")
         path = Path(value)
         try:
             path = path.expanduser()
