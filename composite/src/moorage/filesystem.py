@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
 from datetime import datetime
 from functools import partial
 from types import TracebackType
@@ -531,7 +531,7 @@ class Filesystem:
         recursive: bool = False,
         max_depth: int | None = None,
         pattern: str | None = None,
-    ) -> AsyncIterator[Entry]:
+    ) -> AsyncGenerator[Entry]:
         """Stream the entries of a directory with their stat, in the store's order, in bounded memory.
 
         Args:
@@ -552,7 +552,7 @@ class Filesystem:
 
     async def walk(
         self, path: PathLike = "/", *, max_depth: int | None = None, hidden: bool = False
-    ) -> AsyncIterator[Entry]:
+    ) -> AsyncGenerator[Entry]:
         """Stream everything below ``path``, a directory before what it holds, each directory's entries together.
 
         Args:
@@ -567,7 +567,7 @@ class Filesystem:
         except Exception as error:
             fail(error, self.provider, "walk", path)
 
-    async def glob(self, pattern: str, *, hidden: bool = False) -> AsyncIterator[Entry]:
+    async def glob(self, pattern: str, *, hidden: bool = False) -> AsyncGenerator[Entry]:
         """Stream the entries that match ``pattern``, which is written from the root.
 
         ``*``, ``?``, ``[…]`` within a segment, ``**`` any number of them, ``{a,b}``. A segment that exists literally

@@ -145,12 +145,16 @@ class StoragePath:
         Raises:
             ValueError: this path is not within ``old``.
         """
-        if not self.is_within(old):
+        before, after = old._text, new._text
+        if before == "/":
+            tail = self._text
+        elif self._text.startswith(before) and self._text[len(before) : len(before) + 1] in ("", "/"):
+            tail = self._text[len(before) :]
+        else:
             raise ValueError(f"{self} is not within {old}")
-        tail = self._text if old.is_root else self._text[len(old._text) :]
         if tail in ("", "/"):
             return new
-        return StoragePath._known(tail if new.is_root else new._text + tail)
+        return self if after == before else StoragePath._known(tail if after == "/" else after + tail)
 
 
 PathLike = str | StoragePath
