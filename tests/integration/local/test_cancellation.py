@@ -39,6 +39,7 @@ async def test_a_waiter_for_a_lock_leaves_at_once_and_holds_up_no_read(root: Pat
     fcntl.flock(lock, fcntl.LOCK_EX)
     waiters = 64
     delays: list[float] = []
+    cancelled = 0.0
     try:
         async with anyio.create_task_group() as tasks:
             for _ in range(waiters):
@@ -216,3 +217,20 @@ def exit_code(child: int, within: float) -> int:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     pytest.fail("the child hangs")
+
+
+async def test_a_write_that_waited_is_later_than_what_came_meanwhile(root: Path, fs: LocalFilesystem) -> None:
+    """Also within one second, and where the file changed in place."""
+    (root / "file").write_bytes(b"old")
+    second = 4 * 10**18
+    os.utime(root / "file", ns=(second, second + 100_000_000))
+    lock = os.open(root, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(fs.write_bytes, "/file", b"new")
+        await anyio.sleep(0.1)
+        assert len(os.listdir(root)) == 2
+        os.utime(root / "file", ns=(second, second + 500_000_000))
+        os.close(lock)
+    assert (root / "file").read_bytes() == b"new"
+    assert (root / "file").stat().st_mtime_ns > second + 500_000_000

@@ -8,7 +8,7 @@ import random
 import shutil
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from pathlib import Path
 
 import anyio
@@ -149,7 +149,7 @@ class Swapping:
         parked.rename(directory)
 
     @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self) -> Generator[None]:
         thread = threading.Thread(target=self.run)
         thread.start()
         try:

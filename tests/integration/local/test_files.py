@@ -12,6 +12,7 @@ import anyio
 import pytest
 
 from moorage import (
+    InvalidArgumentError,
     InvalidPathError,
     Kind,
     MoorageError,
@@ -19,7 +20,6 @@ from moorage import (
     NotRegularFileError,
     PathExistsError,
     PathNotDirectoryError,
-    PathNotFoundError,
     StoragePath,
     UnsupportedError,
     WriteOptions,
@@ -162,9 +162,23 @@ async def test_no_error_shows_where_the_root_is(root: Path, fs: LocalFilesystem)
         while error is not None:
             assert str(root) not in f"{error} {error!r} {error.args}"
             error = error.__cause__ or error.__context__
-    with pytest.raises(PathNotDirectoryError) as refused:
-        await LocalFilesystem(root / "file").init()
-    assert str(root) not in f"{refused.value} {refused.value.__cause__}"
+    for base, kind in (
+        (root / "file", PathNotDirectoryError),
+        (root / "file/below", PathNotDirectoryError),
+        (root / ("n" * 300), NameTooLongError),
+    ):
+        with pytest.raises(kind) as refused:
+            await LocalFilesystem(base).init()
+        told: BaseException | None = refused.value
+        while told is not None:
+            assert str(root) not in f"{told} {told!r} {told.args} {getattr(told, 'filename', '')}"
+            told = told.__cause__ or told.__context__
+
+
+def test_an_empty_base_path_is_refused() -> None:
+    for make in (LocalProvider, LocalFilesystem):
+        with pytest.raises(InvalidArgumentError, match="base_path"):
+            make("")
 
 
 async def test_a_directory_moves_in_one_step_only_to_a_free_place(root: Path, fs: LocalFilesystem) -> None:
@@ -193,17 +207,25 @@ async def test_creating_is_exclusive(root: Path, fs: LocalFilesystem) -> None:
     assert [(root / "file").read_text()] == outcomes
 
 
-async def test_identity_is_of_the_stored_object(root: Path) -> None:
+async def test_lineage_names_the_stored_object_and_all_that_hold_it(root: Path) -> None:
     (root / "dir").mkdir()
     (root / "dir/file").touch()
     (root / "link").symlink_to("dir/file")
     whole, part = LocalProvider(root), LocalProvider(root / "dir")
     await whole.start()
     await part.start()
-    assert await whole.identity(StoragePath("/dir")) == await part.identity(StoragePath("/"))
+    top = await whole.lineage(StoragePath("/"))
+    directory = await part.lineage(StoragePath("/"))
+    assert directory == await whole.lineage(StoragePath("/dir"))
+    assert directory[1:] == top
+    assert len(top) == len(root.parts)
     for here, there in (("/dir/file", "/file"), ("/link", "/file"), ("/dir/no/thing", "/no/thing")):
-        assert await whole.identity(StoragePath(here)) == await part.identity(StoragePath(there))
-    assert await whole.identity(StoragePath("/file")) != await part.identity(StoragePath("/file"))
+        same = await part.lineage(StoragePath(there))
+        assert await whole.lineage(StoragePath(here)) == same
+        assert same[-len(directory) :] == directory
+    assert len(await part.lineage(StoragePath("/no/thing"))) == len(directory) + 2
+    assert (await whole.lineage(StoragePath("/file")))[0] != (await part.lineage(StoragePath("/file")))[0]
+    assert "root" not in "".join(top)
     await whole.aclose()
     await part.aclose()
 
@@ -221,6 +243,10 @@ async def test_a_durable_write_is_synced_with_its_directory(root: Path, monkeypa
         await fs.write_bytes("/file", b"x")
     assert [".moorage-tmp-" in path for path in synced] == [True, False]
     assert synced[1] == str(root)
+    synced.clear()
+    async with LocalFilesystem(root, durable=True) as fs:
+        await fs.write_bytes("/new/dir/file", b"x")
+    assert {str(root), str(root / "new"), str(root / "new/dir")} <= set(synced)
 
 
 async def test_the_handle_stays_when_the_base_is_renamed(root: Path, fs: LocalFilesystem, tmp_path: Path) -> None:
@@ -229,19 +255,3 @@ async def test_the_handle_stays_when_the_base_is_renamed(root: Path, fs: LocalFi
     await fs.write_bytes("/file", b"x")
     assert (tmp_path / "elsewhere/file").read_bytes() == b"x"
     assert list(root.iterdir()) == []
-
-
-async def test_a_subtree_is_confined_by_itself(root: Path, fs: LocalFilesystem) -> None:
-    await fs.write_bytes("/beside", b"secret")
-    (root / "tenant").mkdir()
-    (root / "tenant/up").symlink_to("../beside")
-    below = LocalProvider(root).subtree(StoragePath("/tenant"))
-    async with LocalFilesystem(root):
-        await below.start()
-        with pytest.raises(MoorageError):
-            await below.read(StoragePath("/up"))
-        await below.write(StoragePath("/mine"), b"x")
-        with pytest.raises(PathNotFoundError):
-            await below.read(StoragePath("/beside"))
-        await below.aclose()
-    assert (root / "tenant/mine").read_bytes() == b"x"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ import pytest
 from moorage import (
     Kind,
     LinkLoopError,
+    MoorageError,
     PathEscapeError,
     PathExistsError,
     PathIsDirectoryError,
     PathNotFoundError,
+    StaleFileError,
     StoragePath,
     WriteOptions,
 )
@@ -140,3 +143,56 @@ async def test_expectations_of_a_link_may_be_its_own_or_its_targets(root: Path, 
     (root / "link").symlink_to("file")
     await fs.delete("/link", expected_version=(await fs.stat("/file")).version or "")
     assert [path.name for path in root.iterdir()] == ["file"]
+
+
+async def test_a_link_moved_onto_what_it_leads_to_changes_nothing(root: Path, fs: LocalFilesystem) -> None:
+    (root / "file").write_bytes(b"kept")
+    (root / "link").symlink_to("file")
+    (root / "further").symlink_to("link")
+    for source, target in (("/link", "/file"), ("/further", "/file"), ("/further", "/link")):
+        await fs.move(source, target)
+    assert [os.readlink(root / name) for name in ("link", "further")] == ["file", "link"]
+    assert (root / "file").read_bytes() == b"kept"
+
+
+async def test_a_tree_put_onto_what_its_links_lead_to_loses_nothing(root: Path, fs: LocalFilesystem) -> None:
+    (root / "a").mkdir()
+    (root / "b").mkdir()
+    (root / "b/link").write_bytes(b"kept")
+    (root / "a/link").symlink_to("../b/link")
+    await fs.copy("/a", "/b", recursive=True)
+    assert (root / "b/link").read_bytes() == b"kept"
+    with suppress(MoorageError):
+        await fs.move("/a", "/b")
+    assert not (root / "b/link").is_symlink()
+    assert os.readlink(root / "a/link") == "../b/link"
+
+
+async def test_a_link_seen_in_a_listing_is_no_expectation_of_its_target(root: Path, fs: LocalFilesystem) -> None:
+    (root / "file").write_bytes(b"seen")
+    (root / "link").symlink_to("file")
+    (entry,) = [entry for entry in await fs.list_dir("/") if entry.name == "link"]
+    version, time = entry.stat.version or "", entry.stat.modified_at
+    assert time is not None
+    (root / "file").write_bytes(b"changed")
+    for call in (
+        fs.write_bytes("/link", b"stale", expected_version=version),
+        fs.write_bytes("/link", b"stale", expected_mtime=time),
+        fs.append_bytes("/link", b"stale", expected_version=version),
+        fs.copy("/other", "/link", expected_version=version),
+    ):
+        (root / "other").write_bytes(b"other")
+        with pytest.raises(StaleFileError):
+            await call
+    assert (root / "file").read_bytes() == b"changed"
+
+
+async def test_no_link_leads_to_a_reserved_name(root: Path, fs: LocalFilesystem) -> None:
+    (root / ".moorage-tmp-x").mkdir()
+    (root / ".moorage-tmp-x/file").write_bytes(b"hidden")
+    (root / "link").symlink_to(".moorage-tmp-x/file")
+    (root / "new").symlink_to(".moorage-tmp-new")
+    for call in (fs.read_bytes("/link"), fs.stat("/link"), fs.write_bytes("/link", b""), fs.write_bytes("/new", b"")):
+        with pytest.raises(PathEscapeError):
+            await call
+    assert {entry.name: entry.stat.link_target for entry in await fs.list_dir("/")} == {"link": None, "new": None}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -11,7 +13,7 @@ import pytest
 from tests.integration.local import competitors
 from tests.integration.local.competitors import PATIENCE
 
-from moorage import StaleFileError
+from moorage import ConflictError, DirectoryNotEmptyError, PathNotFoundError, StaleFileError
 from moorage_local import LocalFilesystem
 
 ROUNDS = 50
@@ -106,3 +108,30 @@ def assert_one_winner_each_round(outcomes: list[list[str]]) -> None:
     assert len(outcomes) == WRITERS
     for round_ in zip(*outcomes, strict=True):
         assert Counter(round_) == {"won": 1, "stale": WRITERS - 1}
+
+
+CALLS: dict[str, Callable[[LocalFilesystem], Awaitable[object]]] = {
+    "write": lambda fs: fs.write_bytes("/a/b/file", b"x"),
+    "append": lambda fs: fs.append_bytes("/a/b/file", b"x"),
+    "move": lambda fs: fs.move("/source", "/a/b/file"),
+    "copy": lambda fs: fs.copy("/source", "/a/b/file"),
+    "make_dir": lambda fs: fs.make_dir("/a/b/directory"),
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("operation", sorted(CALLS))
+async def test_a_change_in_a_directory_that_is_being_removed_is_made_or_refused(root: Path, operation: str) -> None:
+    """Its parents are made again as often as they go; what is refused is refused in words that tell why."""
+    async with LocalFilesystem(root, lock_timeout=5.0) as fs:
+
+        async def change() -> None:
+            with suppress(ConflictError):
+                await CALLS[operation](fs)
+
+        for _ in range(300):
+            (root / "source").write_bytes(b"x")
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(change)
+                with suppress(PathNotFoundError, DirectoryNotEmptyError):
+                    await fs.remove_dir("/a", recursive=True)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat as posix
 import threading
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from moorage import (
+    ConflictError,
     DeleteOptions,
     MoorageError,
     NotRegularFileError,
@@ -30,14 +33,18 @@ from moorage_local.workers import Job, Withdrawn
 
 T = TypeVar("T")
 
+_RETRIES: Final = 16
+_WAIT_PREPARED: Final = 32
+"""How many changes of one provider may keep their handles while they wait for a lock."""
+
 
 class Disk:
     """What the changes of one provider share."""
 
-    def __init__(self, root: Root, *, durable: bool) -> None:
+    def __init__(self, root: Root) -> None:
         self.root = root
-        self.durable = durable
         self.sweeper = Sweeper()
+        self._seats = deque(range(_WAIT_PREPARED))  # no lock in it that a forked child could inherit taken
 
     def followed_stat(self, path: StoragePath) -> os.stat_result | None:
         """What the link at ``path`` leads to; ``None`` when that cannot be said."""
@@ -48,8 +55,19 @@ class Disk:
         with place:
             return place.lstat()
 
+    def take_seat(self) -> bool:
+        """Whether one more change may keep what it prepared while it waits."""
+        try:
+            self._seats.pop()
+        except IndexError:
+            return False
+        return True
+
+    def leave_seat(self) -> None:
+        self._seats.append(0)
+
     def sync(self, directory: int) -> None:
-        if self.durable:
+        if self.root.durable:
             os.fsync(directory)
 
 
@@ -61,17 +79,25 @@ class Change(ABC, Generic[T]):
         self.path = path
         self._turn = threading.Lock()
         self._over = False
+        self._seated = False
+        self.contended = False
+        """Whether it met a lock once: then it looks for the lock before it prepares anything anew."""
 
     @property
     def is_over(self) -> bool:
         """Made or undone: nothing is left to undo."""
         return self._over
 
+    @property
+    def is_prepared(self) -> bool:
+        """Of a change that waits: whether it keeps what it prepared. Few may; the others begin anew each time."""
+        return self._seated
+
     def attempt(self, job: Job[T]) -> T:
         """Make the change.
 
         Raises:
-            Contended: nothing happened yet; what was prepared is kept for the next attempt.
+            Contended: nothing happened yet; what was prepared is kept for the next attempt, or begun anew in it.
         """
         with self._turn:
             if self._over:
@@ -79,12 +105,23 @@ class Change(ABC, Generic[T]):
             try:
                 result = self.make(job)
             except Contended:
+                self._rest()
                 raise
             except BaseException:
                 self._end()
                 raise
             self._end()
             return result
+
+    def _rest(self) -> None:
+        self.contended = True
+        self._seated = self._seated or self.disk.take_seat()
+        if not self._seated:
+            self.unprepare()
+
+    def unprepare(self) -> None:
+        """Give back what was prepared, so that :meth:`make` begins anew; nothing where that cannot be."""
+        self.release()
 
     def abandon(self, job: Job[None]) -> None:
         """Undo what was prepared, unless the change is made already."""
@@ -94,6 +131,8 @@ class Change(ABC, Generic[T]):
     def _end(self) -> None:
         if not self._over:
             self._over = True
+            if self._seated:
+                self.disk.leave_seat()
             self.release()
 
     @contextmanager
@@ -111,6 +150,18 @@ class Change(ABC, Generic[T]):
     @abstractmethod
     def release(self) -> None:
         """Close what is open and remove what was prepared and not used."""
+
+
+def retried(make: Callable[[], T], undo: Callable[[], None], path: StoragePath) -> T:
+    """Make it again when a directory on the way vanished or a link appeared between two steps."""
+    for _ in range(_RETRIES):
+        try:
+            return make()
+        except OSError as error:
+            if isinstance(error, MoorageError) or error.errno not in (errno.ENOENT, errno.ELOOP):
+                raise
+            undo()
+    raise ConflictError("the directory keeps changing", path=str(path))
 
 
 def destination(disk: Disk, path: StoragePath, options: WriteOptions, *, follow: bool = True) -> Place:
@@ -139,22 +190,12 @@ def destination(disk: Disk, path: StoragePath, options: WriteOptions, *, follow:
 def _followed(
     place: Callable[[StoragePath], Place], followed: Callable[[StoragePath], Place], path: StoragePath
 ) -> Place:
-    here = place(path)
-    try:
-        here.look()
-        if not is_link(here.seen):
-            return here
-    except BaseException:
-        here.close()
-        raise
+    here = place(path).looked()
+    if not is_link(here.seen):
+        return here
     here.close()
-    end = followed(path)
+    end = followed(path).looked()
     end.link = here.seen
-    try:
-        end.look()
-    except BaseException:
-        end.close()
-        raise
     return end
 
 
@@ -171,13 +212,22 @@ def _file_as_parent(root: Root, path: StoragePath) -> MoorageError:
 
 
 def check_destination(
-    path: StoragePath, options: WriteOptions, present: os.stat_result | None, *links: os.stat_result | None
+    path: StoragePath, options: WriteOptions, present: os.stat_result | None, link: os.stat_result | None = None
 ) -> None:
-    """Every refusal of ``write`` that depends on what is there. ``links``: a link that leads there."""
+    """Every refusal of ``write`` that depends on what is there. ``link``: the link that leads there.
+
+    Expected is what ``stat`` says: the content; a link that dangles stands for itself.
+    """
     if present is not None and posix.S_ISDIR(present.st_mode):
         raise PathIsDirectoryError("is a directory", path=str(path))
-    check_expectation(path, options, *links, present)
-    if not options.overwrite and (present is not None or any(link is not None for link in links)):
+    check_expectation(path, options, link if present is None else present)
+    check_free_or_regular(path, options, present, link)
+
+
+def check_free_or_regular(
+    path: StoragePath, options: WriteOptions, present: os.stat_result | None, link: os.stat_result | None = None
+) -> None:
+    if not options.overwrite and (present is not None or link is not None):
         raise PathExistsError("already exists", path=str(path))
     if present is not None and not posix.S_ISREG(present.st_mode) and not is_link(present):
         raise NotRegularFileError("not a regular file", path=str(path))

@@ -49,7 +49,7 @@ class Place:
         self.handle = handle
         self.name = name
         self.seen: os.stat_result | None = None
-        """What was there at the last :meth:`look`."""
+        """What was there when it was :meth:`looked` at."""
         self.link: os.stat_result | None = None
         """The link that led here from a path, if one did."""
 
@@ -68,8 +68,14 @@ class Place:
         except FileNotFoundError:
             return None
 
-    def look(self) -> None:
-        self.seen = self.lstat()
+    def looked(self) -> Self:
+        """Look at what is there; the place is closed when that fails."""
+        try:
+            self.seen = self.lstat()
+        except BaseException:
+            self.close()
+            raise
+        return self
 
     def open_file(self) -> Handle:
         return Handle(os.open(self.name, OPEN_FILE, dir_fd=self.handle.fd))
@@ -98,13 +104,15 @@ def refuse_reserved(path: StoragePath) -> None:
 class Root:
     """The directory that nothing leaves. The handle stays the same when its path is renamed or replaced meanwhile."""
 
-    def __init__(self, handle: Handle, real: bytes, alias: bytes, *, kernel_resolves: bool | None = None) -> None:
-        """``real`` and ``alias`` are the host paths under which absolute links may name the root."""
+    def __init__(self, handle: Handle, real: bytes, alias: bytes, *, durable: bool = False) -> None:
+        """``real`` and ``alias`` are the host paths under which absolute links may name the root.
+
+        ``durable``: directories that are made on the way reach the disk.
+        """
         self.handle = handle
+        self.durable = durable
         self._prefixes = tuple({real.rstrip(b"/") + b"/", alias.rstrip(b"/") + b"/"})
-        if kernel_resolves is None:
-            kernel_resolves = openat2_works(openat2, handle.fd, BENEATH)
-        self._kernel_resolves = kernel_resolves
+        self._kernel_resolves = openat2_works(openat2, handle.fd, BENEATH)
 
     def place(self, path: StoragePath) -> Place:
         """Where ``path`` is, its parents resolved; a link at its end is not followed."""
@@ -183,6 +191,16 @@ class Root:
     def _walk(self, path: StoragePath, relative: bytes, *, enter_last: bool, make: bool) -> Place:
         return _Walk(self, path, relative, enter_last=enter_last, make=make).run()
 
+    def leads_through(self, path: StoragePath, entry: os.stat_result) -> bool:
+        """Whether following ``path`` passes or ends at ``entry``."""
+        walk = _Walk(self, path, path.relative.encode(), enter_last=False, make=False)
+        walk.watched = (entry.st_dev, entry.st_ino)
+        try:
+            with walk.run() as end:
+                return walk.passed or _identity(end.lstat()) == walk.watched
+        except OSError:
+            return walk.passed
+
     def rerooted(self, target: bytes, path: StoragePath) -> bytes:
         shown = self._reroot(target)
         if shown is None:
@@ -202,6 +220,9 @@ class _Walk:
         self._done: list[bytes] = []
         self._links = 0
         self._restarts = 0
+        self.watched: tuple[int, int] | None = None
+        """A link to look out for."""
+        self.passed = False
         self._at = self._start()
 
     def _start(self) -> Handle:
@@ -250,6 +271,9 @@ class _Walk:
     def _make_one(self, name: bytes) -> None:
         try:
             os.mkdir(name, dir_fd=self._at.fd)
+            if self._root.durable:
+                with self._readable() as parent:
+                    os.fsync(parent.fd)
         except FileExistsError:
             target = self._target(name)  # a dangling link, or somebody else made it
             if target is not None:
@@ -260,17 +284,22 @@ class _Walk:
     def _target(self, name: bytes) -> bytes | None:
         """The target of the link ``name``; ``None`` when it is no link, or nothing."""
         try:
-            return os.readlink(name, dir_fd=self._at.fd)
+            target = os.readlink(name, dir_fd=self._at.fd)
         except OSError as error:
             if error.errno in (errno.EINVAL, errno.ENOENT):
                 return None
             raise
+        if self.watched is not None:
+            self.passed |= _identity(Place(self._at, name).lstat()) == self.watched
+        return target
 
     def _expand(self, target: bytes) -> None:
         self._links += 1
         if self._links > _MAX_LINKS:
             raise LinkLoopError("following links does not end", path=str(self._path))
         rerooted = self._root.rerooted(target, self._path)
+        if _RESERVED_SEGMENT.encode() in b"/" + rerooted:
+            raise PathEscapeError("a link leads to a reserved name", path=str(self._path))
         if target.startswith(b"/"):
             self._restart([])
         self._todo.extendleft(reversed(rerooted.split(b"/")))
@@ -289,6 +318,10 @@ class _Walk:
         self._done = []
         self._at.close()
         self._at = self._start()
+
+
+def _identity(st: os.stat_result | None) -> tuple[int, int] | None:
+    return None if st is None else (st.st_dev, st.st_ino)
 
 
 def is_link(st: os.stat_result | None) -> bool:

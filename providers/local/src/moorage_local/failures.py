@@ -64,7 +64,7 @@ def without_names(error: OSError) -> OSError:
     return OSError(code, os.strerror(code))
 
 
-def mapped(error: OSError, path: StoragePath) -> MoorageError:
+def mapped(error: OSError | MoorageError, path: StoragePath) -> MoorageError:
     """Our error for ``error``, with it as the cause; one that is ours already stays."""
     if isinstance(error, MoorageError):
         return error

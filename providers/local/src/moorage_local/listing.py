@@ -32,7 +32,11 @@ class _Level:
     def __init__(self, path: StoragePath, handle: Handle) -> None:
         self.path = path
         self.handle: Handle | None = handle
-        self.entries: Any = os.scandir(handle.fd)
+        try:
+            self.entries: Any = os.scandir(handle.fd)
+        except OSError:
+            handle.close()
+            raise
         st = os.fstat(handle.fd)
         self.identity = (st.st_dev, st.st_ino)
         self.subdirectories: deque[StoragePath] = deque()

@@ -22,6 +22,10 @@ class Contended(Exception):  # noqa: N818 - no failure: try again later
     """Somebody else is changing this directory right now."""
 
 
+class Longer(Contended):
+    """No lock is in the way: this turned out to be long work, and is to be attempted again as such."""
+
+
 class _Stripes:
     def __init__(self) -> None:
         self.reset()

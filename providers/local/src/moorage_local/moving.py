@@ -6,12 +6,15 @@ import errno
 import os
 import stat as posix
 import time
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from moorage import (
     BusyError,
     DeleteOptions,
     InvalidArgumentError,
+    MoorageError,
     PathIsDirectoryError,
     PathNotFoundError,
     Stat,
@@ -24,16 +27,17 @@ from moorage_local.changes import (
     Disk,
     check_source_of_delete,
     destination,
+    retried,
     same_object,
 )
 from moorage_local.containment import Place, is_link
-from moorage_local.copying import check_entry_destination
+from moorage_local.copying import Copy, check_entry_destination, leads_onto
 from moorage_local.failures import failures_at
 from moorage_local.kernel import rename_if_free
-from moorage_local.locks import DirectoryLock
-from moorage_local.stats import later_than, stat_from
+from moorage_local.locks import DirectoryLock, Longer
+from moorage_local.opening import found
+from moorage_local.stats import later_than, stat_from, version_of
 from moorage_local.workers import Job
-from moorage_local.writing import retried
 
 
 class Delete(Change[None]):
@@ -72,13 +76,22 @@ class Move(Change[Stat]):
         super().__init__(disk, dst)
         self._src = src
         self._options = options
+        self._across: Across | None = None
 
     def make(self, job: Job[Any]) -> Stat:
+        if self._across is not None:
+            return self._across.make(job)
         if self._src.is_root:
             raise BusyError("the root cannot be moved", path=str(self._src))
         if self.path.is_below(self._src):
             self._refuse_directory_into_itself()
-        return retried(lambda: self._make_once(job), self.release, self.path)
+        try:
+            return retried(lambda: self._make_once(job), self.release, self.path)
+        except OSError as error:
+            if error.errno != errno.EXDEV or isinstance(error, MoorageError):
+                raise
+        self._across = Across(self.disk, self._src, self.path, self._options)
+        raise Longer
 
     def _refuse_directory_into_itself(self) -> None:
         with self._source() as source:
@@ -88,13 +101,7 @@ class Move(Change[Stat]):
 
     def _source(self) -> Place:
         with failures_at(self._src):
-            try:
-                place = self.disk.root.place(self._src)
-            except NotADirectoryError:
-                place = None
-            if place is None or place.lstat() is None:
-                raise PathNotFoundError("no such file or directory", path=str(self._src))
-            return place
+            return found(self.disk.root, self._src, follow=False)[0]
 
     def _make_once(self, job: Job[Any]) -> Stat:
         source = self._source()
@@ -116,10 +123,13 @@ class Move(Change[Stat]):
             raise PathNotFoundError("no such file or directory", path=str(self._src))
         if same_object(moving, present) and not posix.S_ISDIR(moving.st_mode):
             return self._same(source, target, moving, job, one=one)
+        if is_link(moving) and present is not None and leads_onto(self.disk, self._src, present):
+            return self._stat(target)
         if posix.S_ISDIR(moving.st_mode):
             self._rename_directory(source, target, present, job)
         else:
-            self._rename_file(source, target, moving, present, job)
+            self._rename_file(source, target, present, job)
+            self._move_time_forward(target, moving, present)
         return self._stat(target)
 
     def _same(self, source: Place, target: Place, st: os.stat_result, job: Job[Any], *, one: bool) -> Stat:
@@ -146,13 +156,8 @@ class Move(Change[Stat]):
                 raise UnsupportedError("the directory's new place is not free", path=str(self._src)) from None
             raise
 
-    def _rename_file(
-        self, source: Place, target: Place, moving: os.stat_result, present: os.stat_result | None, job: Job[Any]
-    ) -> None:
+    def _rename_file(self, source: Place, target: Place, present: os.stat_result | None, job: Job[Any]) -> None:
         check_entry_destination(self.disk, self.path, self._options, present)
-        if present is not None and later_than(present.st_mtime_ns) > moving.st_mtime_ns:
-            now = max(time.time_ns(), later_than(present.st_mtime_ns))
-            os.utime(source.name, ns=(now, now), dir_fd=source.dir, follow_symlinks=False)
         job.commit()
         try:
             if self._options.overwrite:
@@ -160,11 +165,16 @@ class Move(Change[Stat]):
             else:
                 self._rename_if_free(source, target)
         except OSError as error:
-            if error.errno == errno.EXDEV:
-                raise UnsupportedError("not on one file system", path=str(self._src)) from None
             if error.errno == errno.EISDIR:
                 raise PathIsDirectoryError("is a directory", path=str(self.path)) from None
             raise
+
+    @staticmethod
+    def _move_time_forward(target: Place, moved: os.stat_result, replaced: os.stat_result | None) -> None:
+        if replaced is not None and later_than(replaced.st_mtime_ns) > moved.st_mtime_ns:
+            now = max(time.time_ns(), later_than(replaced.st_mtime_ns))
+            with suppress(PermissionError):  # somebody else's: renaming it was allowed, its time is not ours to set
+                os.utime(target.name, ns=(now, now), dir_fd=target.dir, follow_symlinks=False)
 
     @staticmethod
     def _rename_if_free(source: Place, target: Place) -> None:
@@ -179,7 +189,35 @@ class Move(Change[Stat]):
         return stat_from(st, self.disk.root.link_target(self.path, place) if is_link(st) else None)
 
     def release(self) -> None:
-        """Nothing is kept between two attempts."""
+        if self._across is not None:
+            self._across.release()
+
+
+class Across(Change[Stat]):
+    """Move one file or link between two file systems beneath this root: copy it, then delete what was copied.
+
+    Raises:
+        StaleFileError: the source changed meanwhile; both stay.
+    """
+
+    def __init__(self, disk: Disk, src: StoragePath, dst: StoragePath, options: WriteOptions) -> None:
+        super().__init__(disk, dst)
+        self._src = src
+        self._copy = Copy(disk, src, dst, replace(options, follow_links=False))
+        self._arrived: Stat | None = None
+
+    def make(self, job: Job[Any]) -> Stat:
+        if self._arrived is None:
+            self._arrived = self._copy.make(job)
+            self._copy.release()
+        copied = self._copy.copied
+        if copied is not None:
+            expected = DeleteOptions(expected_version=version_of(copied))
+            Delete(self.disk, self._src, expected).make(job)
+        return self._arrived
+
+    def release(self) -> None:
+        self._copy.release()
 
 
 def _folded(name: bytes) -> str:

@@ -21,20 +21,16 @@ def found(root: Root, path: StoragePath, *, follow: bool) -> tuple[Place, os.sta
         PathNotFoundError: nothing is there, also when a parent is a file.
     """
     try:
-        place = root.place(path)
-        st = place.lstat()
-        if follow and is_link(st):
+        place = root.place(path).looked()
+        if follow and is_link(place.seen):
             place.close()
-            place = root.followed(path)
-            st = place.lstat()
+            place = root.followed(path).looked()
     except NotADirectoryError:
-        st = None
-        place = None
-    if place is None or st is None:
-        if place is not None:
-            place.close()
+        raise PathNotFoundError("no such file or directory", path=str(path)) from None
+    if place.seen is None:
+        place.close()
         raise PathNotFoundError("no such file or directory", path=str(path))
-    return place, st
+    return place, place.seen
 
 
 def check_regular(path: StoragePath, st: os.stat_result) -> None:

@@ -21,8 +21,10 @@ from moorage import (
     ClosedError,
     DeleteOptions,
     Entry,
+    InvalidArgumentError,
     MakeDirOptions,
     OperationTimeoutError,
+    PathNotFoundError,
     Provider,
     Reader,
     Stat,
@@ -32,17 +34,18 @@ from moorage import (
 from moorage_local.changes import Change, Disk
 from moorage_local.containment import Root, refuse_reserved
 from moorage_local.copying import Copy
-from moorage_local.directories import identity, make_dir
+from moorage_local.directories import make_dir
 from moorage_local.inline import Inline
+from moorage_local.lineage import lineage
 from moorage_local.listing import Listing
-from moorage_local.locks import Contended
+from moorage_local.locks import Contended, Longer
 from moorage_local.moving import Delete, Move
 from moorage_local.opening import stat_path
 from moorage_local.reading import read_range
 from moorage_local.removal import TreeRemoval, remove_empty
-from moorage_local.root_directory import RootDirectory, open_root
+from moorage_local.root_directory import RootDirectory, open_below, open_root
 from moorage_local.sources import BytesSource
-from moorage_local.stats import stat_from
+from moorage_local.stats import check_expectation, stat_from
 from moorage_local.streaming import PIECE, fill, pieces
 from moorage_local.temporaries import sweep_directory
 from moorage_local.workers import LONG, QUICK, Job, Workers, wait
@@ -53,6 +56,7 @@ T = TypeVar("T")
 _TOP: Final = StoragePath("/")
 _FIRST_PAUSE: Final = 0.0005
 _LONGEST_PAUSE: Final = 0.02
+_LONGEST_PAUSE_OF_MANY: Final = 0.5
 _UNDO_WITHIN: Final = 0.04
 _INLINE_IN_A_ROW: Final = 16
 """How many inline calls may pass before the event loop gets a turn."""
@@ -65,14 +69,19 @@ class LocalProvider(Provider):
     is renamed or replaced meanwhile. Atomic: content appears by rename, its time always later than what it replaces.
     Exact between threads, tasks and processes that use this provider: every change holds an advisory lock on the
     parent directory around its last check and its rename; writers that take no lock have a window of microseconds.
+    An append is native: it holds the lock while it writes, and others wait for it, up to their ``lock_timeout``.
 
     A replaced file keeps its mode, and its owner where this process may set it; not its extended attributes. A version
-    changes with the content, and also when only times, mode or the number of hard links change.
+    changes with the content, and also when only times, mode or the number of hard links change. A file whose time is
+    the last that its file system can store keeps it when it is replaced; its version still changes.
+
+    Small reads and stats of what is in memory need no thread; every 16th of them lets the event loop run, so that a
+    cancellation may come up to 15 such calls late.
 
     Names that start with ``.moorage-tmp-`` are the provider's own: hidden, and refused as paths.
 
     Args:
-        base_path: the directory; made by ``start`` when missing; may be a link; made absolute here and now.
+        base_path: the directory; made by ``start`` when missing; may be a link; made absolute here and now; not empty.
         durable: every change reaches the disk before it returns (``fsync`` of file and directory).
         lock_timeout: seconds to wait for a directory that others are changing.
     """
@@ -87,10 +96,14 @@ class LocalProvider(Provider):
         lock_timeout: float = 30.0,
         prefix: StoragePath = _TOP,
     ) -> None:
+        if not os.fspath(base_path):
+            raise InvalidArgumentError("base_path is empty; the working directory is '.'")
+        refuse_reserved(prefix)
         self._base = os.path.abspath(base_path)
         self._prefix = prefix
         self._durable = durable
         self._lock_timeout = lock_timeout
+        self._above: RootDirectory | None = None
         self._directory: RootDirectory | None = None
         self._disk_or_none: Disk | None = None
         self._inline: Inline | None = None
@@ -105,45 +118,87 @@ class LocalProvider(Provider):
             PathNotDirectoryError: something else is there.
             PermissionDeniedError: this process may not open or make it.
         """
-        if self._directory is None:
-            opened = await LONG.run(lambda _: open_root(self._base, self._prefix), _TOP)
-            self._directory = opened
-            self._disk_or_none = Disk(opened.root, durable=self._durable)
-            self._inline = Inline(opened.root.handle)
+        if self._above is None:
+            above, below = await LONG.run(lambda _: self._open(), _TOP)
+            self._above = above
+            if below is not None:
+                self._enter(below)
+
+    def _open(self) -> tuple[RootDirectory, RootDirectory | None]:
+        above = open_root(self._base, durable=self._durable)
+        if self._prefix.is_root:
+            return above, above
+        try:
+            return above, open_below(above, self._base, self._prefix)
+        except FileNotFoundError:  # the first change makes it
+            return above, None
+
+    def _enter(self, directory: RootDirectory) -> None:
+        self._directory = directory
+        self._disk_or_none = Disk(directory.root)
+        self._inline = Inline(directory.root.handle)
 
     async def aclose(self) -> None:
         """Give the handle back; calls that are still under way keep it until they end."""
-        self._directory = self._disk_or_none = self._inline = None
+        self._above = self._directory = self._disk_or_none = self._inline = None
 
-    @property
-    def _disk(self) -> Disk:
-        disk = self._disk_or_none
-        if disk is None:
+    async def _disk(self, path: StoragePath, *, make: bool = False) -> Disk:
+        """Where this provider is open.
+
+        Raises:
+            PathNotFoundError: it is a subtree that is still missing.
+        """
+        if self._disk_or_none is not None:
+            return self._disk_or_none
+        above = self._opened()
+        directory = await LONG.run(lambda _: open_below(above, self._base, self._prefix, make=make), path)
+        self._opened()
+        if self._disk_or_none is None:
+            self._enter(directory)
+        return await self._disk(path)
+
+    def _opened(self) -> RootDirectory:
+        if self._above is None:
             raise ClosedError("not open")
-        return disk
+        return self._above
 
-    @property
-    def _root(self) -> Root:
-        return self._disk.root
+    async def _made(self, path: StoragePath, options: WriteOptions) -> Disk:
+        """As ``_disk`` for what may be written: a missing subtree is made, unless the change would be refused."""
+        if self._disk_or_none is not None:
+            return self._disk_or_none
+        try:
+            return await self._disk(path)
+        except PathNotFoundError:
+            check_expectation(path, options, None)
+            if not options.create_parents and not path.parent.is_root:
+                raise PathNotFoundError("no such directory", path=str(path.parent)) from None
+        return await self._disk(path, make=True)
 
     async def capabilities(self, path: StoragePath) -> Capabilities:
-        directory = self._directory
-        real = (self._base + str(self._prefix) if directory is None else directory.real).rstrip("/")
+        known = self._directory or self._above
+        missing = self._above is not None and self._directory is None
+        real = (self._base + str(self._prefix) if self._directory is None else self._directory.real).rstrip("/")
         return Capabilities(
-            conditional_write="atomic" if directory is None else directory.conditional_write,
+            conditional_write="atomic" if known is None else known.conditional_write,
             atomic_move=True,
             server_side_copy=True,
             symlinks=True,
-            case_sensitive=True if directory is None else directory.case_sensitive,
-            native_path=(real if path.is_root else real + str(path)) or "/",
+            case_sensitive=True if known is None else known.case_sensitive,
+            native_path=None if missing else (real if path.is_root else real + str(path)) or "/",
         )
 
-    async def identity(self, path: StoragePath) -> str:
-        root = self._root
-        return await QUICK.run(lambda _: identity(root, path), path)
+    async def lineage(self, path: StoragePath) -> tuple[str, ...]:
+        disk = self._disk_or_none
+        root = self._opened().root if disk is None else disk.root
+        inward = path if disk is not None else path.rebased(_TOP, self._prefix)
+        return await QUICK.run(lambda _: lineage(root, inward), path)
 
     def subtree(self, prefix: StoragePath) -> LocalProvider:
-        """A provider whose root is the directory ``prefix``, which no link leaves."""
+        """A provider whose root is the directory ``prefix``, which no link leaves; the first change makes it.
+
+        Raises:
+            InvalidPathError: a name in ``prefix`` is reserved.
+        """
         below = self._prefix if prefix.is_root else prefix.rebased(_TOP, self._prefix)
         return LocalProvider(self._base, durable=self._durable, lock_timeout=self._lock_timeout, prefix=below)
 
@@ -156,12 +211,12 @@ class LocalProvider(Provider):
             if seen is not None:
                 await self._breathe()
                 return seen
-        root = self._root
+        root = (await self._disk(path)).root
         return await QUICK.run(lambda _: stat_from(*stat_path(root, path)), path)
 
     async def list(self, path: StoragePath, *, recursive: bool = False) -> AsyncIterator[Entry]:
         refuse_reserved(path)
-        listing = Listing(self._root, path, recursive=recursive)
+        listing = Listing((await self._disk(path)).root, path, recursive=recursive)
         try:
             while entries := await LONG.run(listing.step, path):
                 for entry in entries:
@@ -176,7 +231,7 @@ class LocalProvider(Provider):
             if reader is not None:
                 await self._breathe()
                 return reader
-        root = self._root
+        root = (await self._disk(path)).root
         return await QUICK.run(lambda _: read_range(root, path, start, end), path)
 
     async def _breathe(self) -> None:
@@ -197,11 +252,13 @@ class LocalProvider(Provider):
             second = await anext(stream, None)
             if second is None:
                 return await self._write(path, first, options)
-            change = ReplaceByStream(self._disk, path, options)
+            change = ReplaceByStream(await self._made(path, options), path, options)
             return await self._filled(change, stream, first, second)
 
     async def _write(self, path: StoragePath, data: bytes, options: WriteOptions) -> Stat:
-        return await self._change(Replace(self._disk, path, options, BytesSource(data)), _lane(data))
+        return await self._change(
+            Replace(await self._made(path, options), path, options, BytesSource(data)), _lane(data)
+        )
 
     async def append(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
         refuse_reserved(path)
@@ -212,35 +269,37 @@ class LocalProvider(Provider):
             second = await anext(stream, None)
             if second is None:
                 return await self._append(path, first, options)
-            change = AppendByStream(self._disk, path, options)
+            change = AppendByStream(await self._made(path, options), path, options)
             return await self._filled(change, stream, first, second)
 
     async def _append(self, path: StoragePath, data: bytes, options: WriteOptions) -> Stat:
-        return await self._change(Append(self._disk, path, options, BytesSource(data)), _lane(data))
+        return await self._change(
+            Append(await self._made(path, options), path, options, BytesSource(data)), _lane(data)
+        )
 
     async def delete(self, path: StoragePath, options: DeleteOptions = DELETE) -> None:
         refuse_reserved(path)
-        await self._change(Delete(self._disk, path, options), QUICK)
+        await self._change(Delete(await self._disk(path), path, options), QUICK)
 
     async def copy(self, src: StoragePath, dst: StoragePath, options: WriteOptions = WRITE) -> Stat:
         refuse_reserved(src)
         refuse_reserved(dst)
-        return await self._change(Copy(self._disk, src, dst, options), LONG)
+        return await self._change(Copy(await self._disk(src), src, dst, options), LONG)
 
     async def move(self, src: StoragePath, dst: StoragePath, options: WriteOptions = WRITE) -> Stat:
         refuse_reserved(src)
         refuse_reserved(dst)
-        return await self._change(Move(self._disk, src, dst, options), QUICK)
+        return await self._change(Move(await self._disk(src), src, dst, options), QUICK)
 
     async def make_dir(self, path: StoragePath, options: MakeDirOptions = MAKE_DIR) -> None:
         refuse_reserved(path)
-        disk = self._disk
+        disk = await self._made(path, WriteOptions(create_parents=options.parents))
         await QUICK.run(lambda job: make_dir(disk, path, options, job), path)
 
     async def remove_dir(self, path: StoragePath, *, recursive: bool = False) -> None:
         """Remove a directory. ``recursive`` is a sequence of single removals: one that fails leaves the rest."""
         refuse_reserved(path)
-        disk = self._disk
+        disk = await self._disk(path)
         if not recursive:
             await QUICK.run(lambda job: remove_empty(disk, path, job), path)
             return
@@ -248,7 +307,10 @@ class LocalProvider(Provider):
 
     async def sweep_leftovers(self, older_than: float) -> int:
         """Remove what killed writers left anywhere in the tree, if older than so many seconds; how many."""
-        root = self._root
+        try:
+            root = (await self._disk(_TOP)).root
+        except PathNotFoundError:
+            return 0
         swept: int = await LONG.run(partial(_sweep, root, _TOP, older_than), _TOP)
         async with aclosing(self._everything()) as entries:
             async for entry in entries:
@@ -263,8 +325,8 @@ class LocalProvider(Provider):
     async def _change(self, change: Change[T], lane: Workers) -> T:
         try:
             return await wait(lane.submit(change.attempt, change.path))
-        except Contended:
-            return await self._change_when_free(change, lane)
+        except Contended as told:
+            return await self._change_when_free(change, LONG if isinstance(told, Longer) else lane)
         except BaseException:
             await _undo(change)
             raise
@@ -288,7 +350,7 @@ class LocalProvider(Provider):
                 await anyio.sleep(min(pause * random.uniform(0.5, 1.5), left))  # noqa: S311 (only spreads)
                 with suppress(Contended):
                     return await wait(lane.submit(change.attempt, change.path))
-                pause = min(pause * 2, _LONGEST_PAUSE)
+                pause = min(pause * 2, _LONGEST_PAUSE if change.is_prepared else _LONGEST_PAUSE_OF_MANY)
         except BaseException:
             await _undo(change)
             raise

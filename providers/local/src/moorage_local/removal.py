@@ -34,10 +34,10 @@ def find_directory(disk: Disk, path: StoragePath) -> Place:
     if path.is_root:
         raise BusyError("the root cannot be removed", path=str(path))
     try:
-        place = disk.root.place(path)
-        st = place.lstat()
+        place = disk.root.place(path).looked()
     except NotADirectoryError:
         raise PathNotFoundError("no such file or directory", path=str(path)) from None
+    st = place.seen
     if st is not None and posix.S_ISDIR(st.st_mode):
         return place
     place.close()
@@ -109,6 +109,7 @@ class TreeRemoval(Change[None]):
         for level in self._levels:
             if level.handle is not None:
                 level.handle.close()
+        self._levels = []
 
     def _handle(self, level: _Level) -> int:
         if level.handle is None:

@@ -33,15 +33,27 @@ class RootDirectory:
     case_sensitive: bool
 
 
-def open_root(base: str, prefix: StoragePath) -> RootDirectory:
-    """Open ``base``, or the directory ``prefix`` confined beneath it; a missing one is made."""
+def open_root(base: str, *, durable: bool) -> RootDirectory:
+    """Open ``base``; a missing one is made."""
     handle, real = _open_base(base)
-    root = Root(handle, os.fsencode(real), os.fsencode(base))
-    if not prefix.is_root:
-        root.made_dir(prefix)
-        handle = root.open_dir(prefix)
-        real = _path_of(handle, real + str(prefix))
-        root = Root(handle, os.fsencode(real), os.fsencode(base + str(prefix)))
+    return _described(handle, real, base, durable=durable)
+
+
+def open_below(above: RootDirectory, base: str, prefix: StoragePath, *, make: bool = False) -> RootDirectory:
+    """Open the directory ``prefix`` confined beneath ``above``, which was opened as ``base``.
+
+    Raises:
+        FileNotFoundError: it is missing, and is not to be made.
+    """
+    if make:
+        above.root.made_dir(prefix)
+    handle = above.root.open_dir(prefix)
+    real = _path_of(handle, above.real + str(prefix))
+    return _described(handle, real, base + str(prefix), durable=above.root.durable)
+
+
+def _described(handle: Handle, real: str, alias: str, *, durable: bool) -> RootDirectory:
+    root = Root(handle, os.fsencode(real), os.fsencode(alias), durable=durable)
     guarded = file_system(handle.fd) in REMOTE
     return RootDirectory(root, real, "guarded" if guarded else "atomic", _is_case_sensitive(handle, real))
 

@@ -20,7 +20,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import anyio
 
-from moorage import StoragePath
+from moorage import MoorageError, StoragePath
 from moorage_local.failures import mapped
 
 T = TypeVar("T")
@@ -39,7 +39,19 @@ class _Sink(Protocol):
 class Job(Generic[T]):
     """One piece of blocking work, on its way to a worker and back."""
 
-    __slots__ = ("_call", "_fate", "_kept", "_path", "error", "result", "settled", "sink", "wake", "withdrawn")
+    __slots__ = (
+        "_call",
+        "_committed",
+        "_fate",
+        "_kept",
+        "_path",
+        "error",
+        "result",
+        "settled",
+        "sink",
+        "wake",
+        "withdrawn",
+    )
 
     result: T
 
@@ -48,6 +60,7 @@ class Job(Generic[T]):
         self._path = path
         self.sink = sink
         self._fate = threading.Lock()
+        self._committed = False
         self._kept = False
         self.error: BaseException | None = None
         self.settled = False
@@ -55,13 +68,15 @@ class Job(Generic[T]):
         self.wake: Callable[[], None] | None = None
 
     def commit(self) -> None:
-        """Pass the point of no return; afterwards a cancelled caller waits for the end.
+        """Pass the point of no return; afterwards a cancelled caller waits for the end. Once past it, it stays so.
 
         Raises:
             Withdrawn: the caller was cancelled first.
         """
-        if not self._fate.acquire(blocking=False):
-            raise Withdrawn
+        if not self._committed:
+            if not self._fate.acquire(blocking=False):
+                raise Withdrawn
+            self._committed = True
 
     def keep(self) -> None:
         """Have it run in any case, also when its caller does not wait for the end."""
@@ -81,8 +96,8 @@ class Job(Generic[T]):
             return
         try:
             self.result = call(self)
-        except OSError as error:
-            self.error = mapped(error, self._path)
+        except (OSError, MoorageError) as error:
+            self.error = _alone(mapped(error, self._path))
         except BaseException as error:  # raised where the result is awaited
             self.error = error
         del call
@@ -103,6 +118,13 @@ class Job(Generic[T]):
             finally:
                 del error
         return self.result
+
+
+def _alone(error: MoorageError) -> MoorageError:
+    """Without the failure that it replaced, which may name host paths."""
+    if error.__suppress_context__ or error.__cause__ is not None:
+        error.__context__ = None
+    return error
 
 
 class _AsyncioSink:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 from moorage import UNSET, ConflictError, MoorageError, PathExistsError, Stat, StoragePath, WriteOptions
-from moorage_local.changes import Change, Disk, check_destination, destination, same_object
+from moorage_local.changes import Change, Disk, check_destination, destination, retried, same_object
 from moorage_local.containment import Place, is_link
 from moorage_local.handles import Handle
 from moorage_local.kernel import rename_if_free
@@ -21,22 +20,9 @@ from moorage_local.stats import later_than, stat_from
 from moorage_local.temporaries import KEPT_MODE, Temporary
 from moorage_local.workers import Job
 
-_RETRIES: Final = 16
 _NEW_FILE: Final = 0o666
 _PRIVATE: Final = 0o600
 _APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-
-
-def retried(make: Callable[[], Stat], undo: Callable[[], None], path: StoragePath) -> Stat:
-    """Make it again when a directory on the way vanished or a link appeared between two steps."""
-    for _ in range(_RETRIES):
-        try:
-            return make()
-        except OSError as error:
-            if isinstance(error, MoorageError) or error.errno not in (errno.ENOENT, errno.ELOOP):
-                raise
-            undo()
-    raise ConflictError("the directory keeps changing", path=str(path))
 
 
 def place_without_overwriting(directory: int, name: bytes, final: bytes) -> None:
@@ -79,6 +65,9 @@ class Replace(Change[Stat]):
         if is_link(present):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         self.check(place, present)
+        if self.contended:
+            with DirectoryLock(place.dir):
+                pass
         self._temporary = Temporary(place.dir, self._mode if present is None else present.st_mode & KEPT_MODE)
         self._dressed = False
 
@@ -107,7 +96,7 @@ class Replace(Change[Stat]):
             if is_link(present):
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             self.check(place, present)
-            if present != self._present:
+            if _garb(present) != _garb(self._present):
                 temporary.dress(present, self.options.mode)
             job.commit()
             if self.options.overwrite:
@@ -129,6 +118,11 @@ class Replace(Change[Stat]):
             self._place = None
 
 
+def _garb(st: os.stat_result | None) -> tuple[int, int, int, int] | None:
+    """What the new file takes over; two stats as such compare equal within one second."""
+    return None if st is None else (st.st_mtime_ns, st.st_mode, st.st_uid, st.st_gid)
+
+
 class ReplaceByStream(Replace):
     """As ``Replace``, its content arriving in pieces that can be had once only."""
 
@@ -146,6 +140,9 @@ class ReplaceByStream(Replace):
     def add(self, source: Source, job: Job[None]) -> None:
         with self.turn():
             self.pour(source, job)
+
+    def unprepare(self) -> None:
+        """What arrived cannot be had again."""
 
     def make(self, job: Job[Any]) -> Stat:
         try:
@@ -181,9 +178,10 @@ class Append(Change[Stat]):
             with place:
                 if place.seen is not None:
                     return self._extend(place, job)
-            check_destination(self.path, self.options, None)
+            check_destination(self.path, self.options, None, place.link)
             new = replace(self.options, overwrite=False, expected_mtime=UNSET, expected_version=UNSET)
             self._new = _Create(self.disk, self.path, new, self._source)
+            self._new.contended = self.contended
         try:
             return self._new.make(job)
         except PathExistsError:  # somebody else made it meanwhile
@@ -228,11 +226,17 @@ class AppendByStream(Append):
         self._gathered: Handle | None = None
 
     def begin(self, job: Job[None]) -> None:
-        with self.turn(), destination(self.disk, self.path, self.options) as place:
-            check_destination(self.path, self.options, place.seen)
+        with self.turn():
+            self._gathered = retried(self._nameless, self.release, self.path)
+
+    def _nameless(self) -> Handle:
+        with destination(self.disk, self.path, self.options) as place:
+            check_destination(self.path, self.options, place.seen, place.link)
             temporary = Temporary(place.dir, _PRIVATE)
-            self._gathered = Handle(os.dup(temporary.fd))
-            temporary.discard()
+            try:
+                return Handle(os.dup(temporary.fd))
+            finally:
+                temporary.discard()
 
     def add(self, source: Source, job: Job[None]) -> None:
         with self.turn():
@@ -240,7 +244,7 @@ class AppendByStream(Append):
                 source.pour(self._gathered.fd, job)
 
     def make(self, job: Job[Any]) -> Stat:
-        if self._gathered is not None:
+        if self._gathered is not None:  # poured under the lock: others wait, no longer than their lock_timeout
             self._source = FileSource(self._gathered, os.fstat(self._gathered.fd).st_size, offload=True)
         return super().make(job)
 
