@@ -104,13 +104,20 @@ async def test_cancelled_anywhere_nothing_is_left(root: Path, fs: LocalFilesyste
         with anyio.move_on_after(random.uniform(0, 0.006)):
             await CALLS[operation](provider, chunks)
         await chunks.aclose()
-        await anyio.sleep(0.01)
         new = b"old" + b"n" * 3_000_000 if "append" in operation else b"n" * 3_000_000
         assert (root / "target").read_bytes() in (b"old", new)
-        assert set(os.listdir(root)) <= {"source", "target"}
+        await eventually(lambda: set(os.listdir(root)) <= {"source", "target"})
         before = before or (handles() if round_ == 3 else None)
-    await anyio.sleep(0.05)
-    assert before is None or handles() <= before
+    assert before is not None
+    limit = before
+    await eventually(lambda: handles() <= limit)
+
+
+async def eventually(holds: Callable[[], bool]) -> None:
+    """What was cancelled is cleaned up beside the call; a busy machine takes its time."""
+    with anyio.fail_after(20):
+        while not holds():  # noqa: ASYNC110 (the disk sends no event)
+            await anyio.sleep(0.005)
 
 
 async def test_what_is_cancelled_does_not_happen_later(root: Path, fs: LocalFilesystem) -> None:

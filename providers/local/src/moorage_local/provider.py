@@ -108,6 +108,7 @@ class LocalProvider(Provider):
         self._disk_or_none: Disk | None = None
         self._inline: Inline | None = None
         self._inline_calls = 0
+        self._inline_turn = 0
 
     # Opening and closing
 
@@ -235,11 +236,17 @@ class LocalProvider(Provider):
         return await QUICK.run(lambda _: read_range(root, path, start, end), path)
 
     async def _breathe(self) -> None:
-        """Let others run, and a cancellation in, every so many inline calls."""
+        """Let others run, and a cancellation in, every so many inline calls of all tasks together: once they are used
+        up everybody waits, until the event loop has been round.
+        """
         self._inline_calls += 1
-        if self._inline_calls >= _INLINE_IN_A_ROW:
+        if self._inline_calls < _INLINE_IN_A_ROW:
+            return
+        turn = self._inline_turn
+        await anyio.lowlevel.checkpoint()
+        if turn == self._inline_turn:
+            self._inline_turn += 1
             self._inline_calls = 0
-            await anyio.lowlevel.checkpoint()
 
     # Changing
 
