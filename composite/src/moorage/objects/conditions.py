@@ -105,7 +105,7 @@ class Conditions:
             return condition
         if not (self._check_then_write or check_first):
             raise UnsupportedError(
-                "this store does not refuse stale writes itself; check_then_write=True checks before writing instead",
+                "this store does not refuse stale writes itself; conditional_write='guarded' checks before each write",
                 path=str(path),
             )
         if not await self._holds(path, condition):

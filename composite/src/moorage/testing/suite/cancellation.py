@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
 
-from moorage import Provider, StoragePath
+from moorage import PathNotFoundError, Provider, StoragePath
 from moorage.testing.bodies import Chunks
 from moorage.testing.cancelling import Outcome, cancel_everywhere, on_asyncio
 from moorage.testing.harness import Harness
@@ -137,8 +138,9 @@ class Cancellation(Harness):
         """What a worker had already begun may still end; then one of these is there, and nothing else."""
         end = anyio.current_time() + self.settling
         while anyio.current_time() < end:
-            if await self.content() in allowed and await self.leftovers() == []:
-                return
+            with suppress(PathNotFoundError):  # listed, and then gone
+                if await self.content() in allowed and await self.leftovers() == []:
+                    return
             await anyio.sleep(0.02)
         found = {path: data[:40] for path, data in (await self.content()).items()}
         raise AssertionError(f"neither old nor new: {found}; left over: {await self.leftovers()}")
