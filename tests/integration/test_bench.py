@@ -86,6 +86,7 @@ def test_the_table_has_a_line_a_row_and_only_what_was_asked_for() -> None:
     assert {cells[5] for cells in table[2:]} <= {"yes", "no", ""}
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_cleans_up(tmp_path: Path, number: signal.Signals) -> None:
     command = [*BENCH, "--only", "many-entries", "--directory", str(tmp_path)]

@@ -142,6 +142,7 @@ def test_inside_its_own_event_loop_it_refuses_instead_of_waiting_for_itself() ->
             call(inside)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_cancels_the_call_and_waits_until_it_has_let_go() -> None:
     ended: list[str] = []
 

@@ -8,13 +8,14 @@ from typing import Literal
 from urllib.parse import SplitResult
 
 import pytest
-from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic import AliasChoices, ConfigDict, Field, SecretStr, field_validator
 
 from moorage import (
     ConfigError,
     Filesystem,
     InvalidArgumentError,
     MemoryFilesystem,
+    MemoryProvider,
     ProviderOptions,
     ProviderSpec,
     Registry,
@@ -28,6 +29,8 @@ SECRET = "hunter2-hunter2"
 
 
 class VaultOptions(ProviderOptions):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
     bucket: str
     secret_access_key: SecretStr | None = Field(
         default=None, validation_alias=AliasChoices("secret_access_key", "secret")
@@ -37,6 +40,9 @@ class VaultOptions(ProviderOptions):
     place: Path | None = None
     tags: list[str] = Field(default_factory=list)
     headers: dict[str, str] = Field(default_factory=dict)
+    attempts: int = Field(default=1, ge=1)
+    zone: str = Field(default="a", pattern="^[a-z]+$")
+    made: MemoryProvider | None = None
 
     def build(self) -> Filesystem:
         if self.bucket == "refused":
@@ -108,7 +114,8 @@ def test_a_mapping_is_read_like_a_file(registry: Registry) -> None:
         ("[mount.x]", "mount: unknown key; did you mean 'mounts'?"),
         ("nested = 1", "nested: must be true or false"),
         ("nested = true", "mounts: there are none"),
-        ("mounts = 3", "mounts: there are none"),
+        ("mounts = 3", "mounts: must be tables"),
+        ('mounts = ["x"]', "mounts: must be tables; write [mounts"),
         ("[mounts]\nx = 1", "mounts.x: must be a table"),
         ("[mounts.'/../x']\nprovider = 'memory'", "mounts.\"/../x\": not a mount path: '..' at segment 1"),
         (
@@ -123,10 +130,20 @@ def test_a_mapping_is_read_like_a_file(registry: Registry) -> None:
         (vault('bucket = "b"', "retrys = 3"), "mounts.\"/data\".retrys: unknown option; did you mean 'retries'?"),
         (vault('bucket = "b"', 'secrt = "x"'), "mounts.\"/data\".secrt: unknown option; did you mean 'secret'?"),
         (vault(), 'mounts."/data".bucket: this option is required'),
-        (vault('bucket = "b"', 'retries = "many"'), 'mounts."/data".retries: Input should be a valid integer'),
-        (vault('bucket = "b"', 'addressing = "x"'), "mounts.\"/data\".addressing: Input should be 'auto' or 'path'"),
+        (vault('bucket = "b"', 'retries = "many"'), 'mounts."/data".retries: must be a whole number'),
+        (vault('bucket = "b"', 'addressing = "x"'), "mounts.\"/data\".addressing: must be 'auto' or 'path'"),
+        (vault('bucket = "b"', "place = 3"), 'mounts."/data".place: must be a path, as a text'),
+        (vault('bucket = "b"', "place = [1]", "tags = 1"), 'mounts."/data".tags: must be a list'),
+        (vault('bucket = "b"', "display_name = 3"), 'mounts."/data".display_name: must be a text'),
+        (vault('bucket = "b"', "retries = 1.5"), 'mounts."/data".retries: must be a whole number'),
+        (vault('bucket = "b"', "attempts = 0"), 'mounts."/data".attempts: must be greater than or equal to 1'),
+        (vault('bucket = "b"', 'zone = "A"'), "mounts.\"/data\".zone: must match pattern '^[a-z]+$'"),
+        (vault('bucket = "b"', "made = 1"), 'mounts."/data".made: is not what this option takes'),
         (vault('bucket = "refused"'), 'mounts."/data": this bucket is refused'),
-        ('[mounts."/a"]\nprovider="memory"\n[mounts."/a/b"]\nprovider="memory"', "mounts: mounts overlap"),
+        (
+            '[mounts."/a"]\nprovider="memory"\n[mounts."/a/b"]\nprovider="memory"',
+            "mounts: mounts overlap: /a/b lies inside /a; nested = true allows it",
+        ),
         ('[mounts."/a"]\nprovider="memory"\n[mounts."a/"]\nprovider="memory"', "mounts: two mounts at /a"),
         ("nested = ", "is not TOML: Invalid value (at end of document)"),
     ],
@@ -254,7 +271,20 @@ def test_other_paths_stand_for_themselves(
     assert options.place == Path(expected)
 
 
-@pytest.mark.parametrize("place", ["", "${EMPTY}", "${EMPTY}${EMPTY}"])
+@pytest.mark.parametrize("line", ['place = "${EMPTY}/data"', 'place = "${EMPTY}${EMPTY}"', 'tags = ["a-${EMPTY}"]'])
+def test_an_empty_variable_within_a_text_is_refused(line: str, registry: Registry, tmp_path: Path) -> None:
+    message = refusal(vault('bucket = "b"', line), registry, tmp_path, EMPTY="")
+    assert "the environment variable EMPTY is empty" in message
+    assert message.startswith(f'mounts."/data".{line.split()[0]}')
+
+
+def test_an_empty_variable_may_be_a_whole_text(registry: Registry) -> None:
+    table = {"provider": "vault", "bucket": "b", "description": "${EMPTY}"}
+    options = read_config({"mounts": {"/a": table}}, registry=registry, env={"EMPTY": ""}).mounts["/a"]
+    assert options.description == ""
+
+
+@pytest.mark.parametrize("place", ["", "${EMPTY}"])
 def test_an_empty_path_is_not_the_directory_of_the_file(place: str, registry: Registry, tmp_path: Path) -> None:
     message = refusal(vault('bucket = "b"', f'place = "{place}"'), registry, tmp_path, EMPTY="")
     assert message.startswith('mounts."/data".place: must not be empty')
@@ -313,7 +343,7 @@ async def test_a_url_becomes_a_filesystem(registry: Registry) -> None:
         ("memory://host", "memory:// takes neither host nor path"),
         ("memory:///path", "memory:// takes neither host nor path"),
         ("memory://?read_olny=1", "memory:// URL: read_olny: unknown option; did you mean 'read_only'?"),
-        ("memory://?read_only=perhaps", "memory:// URL: read_only: Input should be a valid boolean"),
+        ("memory://?read_only=perhaps", "memory:// URL: read_only: must be true or false"),
         ("memory://?read_only=1&read_only=1", "memory:// URL: the option 'read_only' is given twice"),
         ("vault://b?bucket=c", "vault:// URL: the option 'bucket' is given twice"),
         ("memory://?read_only", "memory:// URL: the query is not 'name=value&name=value'"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,6 +19,7 @@ from moorage import (
     Entry,
     Filesystem,
     Kind,
+    Limits,
     MemoryProvider,
     Provider,
     ProviderOptions,
@@ -27,6 +28,7 @@ from moorage import (
     Registry,
     Stat,
     StoragePath,
+    Tracing,
     UnavailableError,
     hookimpl,
 )
@@ -60,7 +62,12 @@ class KeptOptions(ProviderOptions):
     kept: ClassVar[dict[str, Provider]] = {}
 
     def build(self) -> Filesystem:
-        kinds: dict[str, type[MemoryProvider]] = {"hostile": HostileProvider, "failing": FailingProvider}
+        kinds: dict[str, Callable[[], Provider]] = {
+            "hostile": HostileProvider,
+            "hostile-limited": lambda: Limits(HostileProvider(), max_in_flight=4),
+            "hostile-traced": lambda: Tracing(HostileProvider()),
+            "failing": FailingProvider,
+        }
         provider = self.kept.setdefault(self.name, kinds.get(self.name, MemoryProvider)())
         return Filesystem(ReadOnly(provider) if self.read_only else provider)
 

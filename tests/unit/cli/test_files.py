@@ -161,3 +161,35 @@ def test_stat_is_for_people_too(run: Runner) -> None:
 
 def test_debug_shows_where_an_error_came_from(run: Runner) -> None:
     assert "Traceback" in run("cat", "/notes/missing", "--debug").err
+
+
+# Several operands
+
+
+@pytest.mark.parametrize("json", [(), ("--json",)])
+@pytest.mark.parametrize("command", ["cat", "stat", "du", "rm"])
+def test_the_others_go_on_past_one_that_is_missing(run: Runner, command: str, json: tuple[str, ...]) -> None:
+    for name in "ab":
+        run("write", f"/notes/{name}", "--text", name)
+    done = run(command, "/notes/1", "/notes/a", "/notes/2", "/notes/b", *json)
+    assert done.code == 5
+    if json:
+        missing = [document["error"]["path"] for document in done.documents if "error" in document]
+        assert missing == ["/notes/1", "/notes/2"]
+        assert [document["path"] for document in done.documents if "path" in document] == ["/notes/a", "/notes/b"]
+    else:
+        assert [line.split("'")[1] for line in done.err.splitlines()] == ["/notes/1", "/notes/2"]
+    if command == "rm":
+        assert run("ls", "/notes").out == ""
+
+
+def test_the_exit_code_is_that_of_the_worst_failure(run: Runner) -> None:
+    run("write", "/data/x", "--text", "x")
+    run("mkdir", "/notes/d")
+    assert run("rm", "/notes/1", "/frozen/x", "/notes/2").code == 4
+    assert run("rm", "/frozen/x", "/notes/d", "/notes/1").code == 1
+    assert run("rm", "/frozen/x", "/data/x", "--expected-version", "old").code == 4
+    assert run("rm", "/data/x", "/notes/../1", "--expected-version", "old").code == 3
+    assert run("stat", "/notes/1", "/notes/../2", "/data/x").code == 2
+    assert run("mkdir", "/notes/1/2", "/notes/e").code == 5
+    assert run("stat", "/notes/e").code == 0

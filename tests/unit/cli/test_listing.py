@@ -93,6 +93,15 @@ def test_a_wrong_condition_is_wrong_usage(run: Runner, conditions: tuple[str, ..
     assert run("find", "/data", *conditions).code == 2
 
 
+def test_a_wrong_condition_says_what_is_taken(run: Runner) -> None:
+    newer = run("find", "--newer", "foo", "--json").document["error"]["message"]
+    assert "neither a duration like 2d or 3h" in newer
+    assert "ISO 8601" in newer
+    kinds = run("find", "--type", "x", "--json").document["error"]["message"]
+    assert "none of f|d|l|o" in kinds
+    assert "f|d|l|o" in run("find", "--help").out
+
+
 def test_du(run: Runner) -> None:
     counted = run("du", "/data", "--json").document
     assert (counted["files"], counted["directories"], counted["size"]) == (3, 1, 20_011)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import subprocess
 import sys
 import tomllib
@@ -81,6 +83,14 @@ def test_doctor_sweeps_only_when_asked_and_allowed(
     assert HostileProvider.swept == expected
 
 
+def test_doctor_sweeps_through_wrappers(run: Runner) -> None:
+    for mount in ("/odd=kept://hostile-limited", "/odd=kept://hostile-traced"):
+        swept = {line["subject"]: line for line in run("doctor", "--fix", "--mount", mount, "--json").documents}
+        assert (swept["/odd"]["check"], swept["/odd"]["detail"]) == ("leftovers", "3 removed")
+        assert swept["/data"]["detail"] == "0 removed"
+        assert swept["/frozen"]["detail"] == "not swept: the mount is read-only"
+
+
 def test_demo(run: Runner) -> None:
     shown = run("demo")
     assert (shown.code, shown.err) == (0, "")
@@ -121,6 +131,23 @@ def test_every_command_has_help_with_an_example(run: Runner, name: str) -> None:
         assert option in shown.out
 
 
+@pytest.mark.parametrize("arguments", [(), *((name,) for name, _, _ in _COMMANDS), ("shout",)])
+def test_help_names_what_a_command_takes_in_capitals(run: Runner, arguments: tuple[str, ...]) -> None:
+    shown = run(*arguments, "--help").out
+    assert re.search(r"<\w|\{\w", shown.replace("'*.{csv,tsv}'", "")) is None
+    usage = re.search(r"Usage: .*\[OPTIONS\](.*)", shown)
+    assert usage is not None
+    assert usage[1] == usage[1].upper()
+
+
+@pytest.mark.parametrize(
+    ("name", "usage"),
+    [("cat", "PATH..."), ("cp", "SOURCE... TARGET"), ("du", "[PATH...]"), ("init", "[DIRECTORY]"), ("shout", "WORD")],
+)
+def test_usage(run: Runner, name: str, usage: str) -> None:
+    assert f"Usage: moorage {name} [OPTIONS] {usage} " in run(name, "--help").out
+
+
 def test_the_help_of_all_has_an_example(run: Runner) -> None:
     assert "Example: moorage demo" in run("--help").out
 
@@ -137,7 +164,48 @@ def test_mounts_of_the_command_line_join_those_of_the_file(run: Runner) -> None:
         "notes/",
     ]
     assert run("write", "/data/x", "--text", "x", "--mount", "data=memory://").code == 2
-    assert run("write", "/data/x", "--text", "x", "--mount", "/data=memory://?read_only=1").code == 4
+
+
+@pytest.mark.parametrize("path", ["/data", "/data/", "//data"])
+def test_a_mount_of_the_command_line_replaces_none(run: Runner, path: str) -> None:
+    refused = run("ls", "--mount", f"{path}=memory://", "--json")
+    assert (refused.code, refused.document["error"]["code"]) == (2, "config")
+    message = refused.document["error"]["message"]
+    assert message.startswith("--mount /data: something is there already, by ")
+    assert message.endswith('moorage.toml: mounts."/data"')
+    twice = run("ls", "--mount", "/new=memory://", "--mount", f"{path.replace('data', 'new')}=memory://")
+    assert (twice.code, twice.err) == (2, "moorage: --mount /new: given twice\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("cat", "/broken/x"),
+        ("ls", "/broken"),
+        ("ls", "/"),
+        ("find", "/"),
+        ("tree", "/"),
+        ("du", "/"),
+        ("rm", "/broken/x"),
+    ],
+)
+def test_a_mount_that_does_not_open_is_named_with_file_and_key(
+    run: Runner, workspace: Path, arguments: tuple[str, ...]
+) -> None:
+    added = run(*arguments, "--mount", "/broken=kept://failing")
+    assert (added.code, "the store cannot be reached (--mount /broken): " in added.err) == (1, True)
+    with (workspace / "moorage.toml").open("a") as file:
+        file.write('\n[mounts."/broken/"]\nprovider = "kept"\nname = "failing"\n')
+    configured = run(*arguments)
+    assert configured.code == 1
+    assert f'the store cannot be reached ({workspace / "moorage.toml"}: mounts."/broken/"): ' in configured.err
+
+
+def test_a_mount_that_is_no_directory_is_not_listed_as_one(run: Runner, workspace: Path) -> None:
+    (workspace / "file").write_text("x")
+    refused = run("ls", "/file", "--mount", "/file=local://./file")
+    assert (refused.code, refused.out) == (1, "")
+    assert "(--mount /file)" in refused.err
 
 
 def test_mounts_do_without_a_file(run: Runner, workspace: Path) -> None:
@@ -187,9 +255,8 @@ def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
     process.stderr.close()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path) -> None:
-    import signal
-
     files = tmp_path / "files"
     process = moorage(
         "write", "/a/x", "--mount", f"/a=local://{files}", cwd=tmp_path, stdin=subprocess.PIPE, start_new_session=True
@@ -226,6 +293,16 @@ def test_paths_are_completed(tmp_path: Path) -> None:
     env = {**os.environ, "_MOORAGE_COMPLETE": "complete_bash", "COMP_WORDS": "moorage cat /a/s", "COMP_CWORD": "2"}
     out, _ = moorage(cwd=tmp_path, env=env).communicate(timeout=30)
     assert out.decode().split() == ["/a/some.txt", "/a/sub/"]
+
+
+@pytest.mark.parametrize("missing", ["typer", "rich"])
+def test_without_the_extra_it_says_what_to_install(tmp_path: Path, missing: str) -> None:
+    code = f"import sys; sys.modules[{missing!r}] = None; from moorage.cli import main; sys.exit(main(['demo']))"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == 'moorage: the command line needs its extra: pip install "moorage-core[cli]"\n'
 
 
 def test_importing_moorage_imports_none_of_this() -> None:

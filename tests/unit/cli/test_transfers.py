@@ -136,6 +136,15 @@ def test_refusals_name_the_operand_as_it_was_written(
     assert not (workspace / "nowhere").exists()
 
 
+def test_what_did_not_arrive_is_said_once(run: Runner, workspace: Path) -> None:
+    (workspace / "out/sub/b.txt").mkdir(parents=True)
+    run("cp", "-r", "local:src", "/data/in")
+    lines = run("cp", "-r", "-T", "/data/in", "local:out").err.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("moorage: copy: 1 done, 1 not: '/data/in' [copy]")
+    assert lines[1].startswith("moorage:   /data/in/sub/b.txt: ")
+
+
 def internal(run: Runner, *arguments: str) -> bool:
     """Whether text or JSON shows where a host directory is mounted."""
     return "/local:" in run(*arguments).err or "/local:" in run(*arguments, "--json").out

@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from moorage.cli import demo, doctor, listing, new_provider, providers, reading, setup, transfers, writing
 from moorage.cli.binding import ConfigOption, DebugOption, JsonOption, MountOption, bind
+from moorage.cli.help import Command, Group
 from moorage.cli.output import plain
 from moorage.cli.session import Session
 from moorage.errors import ConfigError
@@ -40,6 +41,7 @@ def build_app(session: Session) -> typer.Typer:
     """The command line of one session: our commands, and those of the plug-ins."""
     app = typer.Typer(
         name="moorage",
+        cls=Group,
         help="One safe file tree over many storages.",
         epilog=_example("moorage demo"),
         no_args_is_help=True,
@@ -50,11 +52,11 @@ def build_app(session: Session) -> typer.Typer:
     app.callback()(_global_options(session))
     taken: set[str] = set()
     for name, function, example in _COMMANDS:
-        app.command(name, epilog=_example(example))(bind(session, function))
+        app.command(name, cls=Command, epilog=_example(example))(bind(session, function))
         taken.add(name)
     for name, spec in session.registry.commands.items():
         if name not in taken:
-            app.command(name, help=escape(plain(spec.summary)))(_plugin_command(session, spec))
+            app.command(name, cls=Command, help=escape(plain(spec.summary)))(_plugin_command(session, spec))
     return app
 
 

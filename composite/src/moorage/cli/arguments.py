@@ -12,7 +12,7 @@ from moorage.models import UNSET, Unset
 
 WorkspacePath = Annotated[str, typer.Argument(metavar="PATH", help="Workspace path.", autocompletion=complete_path)]
 WorkspacePaths = Annotated[
-    list[str], typer.Argument(metavar="PATH...", help="Workspace paths.", autocompletion=complete_path)
+    list[str], typer.Argument(metavar="PATH", help="Workspace paths.", autocompletion=complete_path)
 ]
 ExpectedVersion = Annotated[
     str | None, typer.Option(metavar="VERSION", help="Refuse unless the file has this version; `stat` shows it.")
@@ -32,10 +32,11 @@ def given_time(time: str | None) -> datetime | Unset:
     return UNSET if time is None else parse_time(time, "--expected-mtime")
 
 
-def parse_time(text: str, option: str) -> datetime:
-    """An ISO 8601 date or time, UTC where it names no zone."""
+def parse_time(text: str, option: str, *, or_else: str = "") -> datetime:
+    """An ISO 8601 date or time, UTC where it names no zone; ``or_else`` is what else the option takes."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is no ISO 8601 date or time", param_hint=option) from None
+        wanted = f"neither {or_else} nor an" if or_else else "no"
+        raise typer.BadParameter(f"{text!r} is {wanted} ISO 8601 date or time", param_hint=option) from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import inspect
-import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Annotated, Any, Final
 import anyio
 import typer
 
-from moorage.cli.failures import BROKEN_PIPE, FAILED, INTERRUPTED, exit_code, leaves
+from moorage.cli.failures import BROKEN_PIPE, FAILED, INTERRUPTED, leaves
 from moorage.cli.output import discard_output
 from moorage.cli.session import Session
 from moorage.errors import MoorageError, StorageError
@@ -97,14 +96,8 @@ def _run(session: Session, work: Callable[[], Any], asynchronous: bool) -> None:
 
 def _fail(session: Session, *errors: BaseException) -> None:
     """Report the errors and end with the code of the first."""
-    code = 0
-    for error in errors:
-        ours = _as_ours(error)
-        if session.debug:
-            traceback.print_exception(error)
-        session.output.problem(ours)
-        code = code or exit_code(ours)
-    raise typer.Exit(code)
+    codes = [session.problem(_as_ours(error)) for error in errors]
+    raise typer.Exit(codes[0])
 
 
 def _as_ours(error: BaseException) -> MoorageError:
@@ -113,5 +106,7 @@ def _as_ours(error: BaseException) -> MoorageError:
         return error
     if isinstance(error, OSError) and error.errno != errno.EPIPE:
         named = f"{error.filename}: " if error.filename else ""
-        return StorageError(f"{named}{error.strerror or type(error).__name__}")
+        ours = StorageError(f"{named}{error.strerror or type(error).__name__}")
+        ours.__cause__ = error
+        return ours
     raise error

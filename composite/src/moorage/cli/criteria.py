@@ -20,6 +20,8 @@ _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _KINDS: Final = {"f": Kind.FILE, "d": Kind.DIRECTORY, "l": Kind.LINK, "o": Kind.OTHER}
+KINDS: Final = "|".join(_KINDS)
+"""The letters that :func:`of_kind` takes."""
 
 Criterion = Callable[[Entry], bool]
 
@@ -75,7 +77,7 @@ def of_kind(letter: str) -> Criterion:
     """``f`` file, ``d`` directory, ``l`` link, ``o`` other."""
     kind = _KINDS.get(letter)
     if kind is None:
-        raise typer.BadParameter(f"{letter!r} is none of {', '.join(_KINDS)}", param_hint="--type")
+        raise typer.BadParameter(f"{letter!r} is none of {KINDS}", param_hint="--type")
     return lambda entry: entry.kind is kind
 
 
@@ -87,7 +89,7 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
 def _time(text: str, option: str) -> datetime:
     found = _DURATION.fullmatch(text)
     if found is None:
-        return parse_time(text, option)
+        return parse_time(text, option, or_else="a duration like 2d or 3h (s, m, h, d, w)")
     try:
         return datetime.now(UTC) - timedelta(seconds=float(found[1]) * _SECONDS[found[2]])
     except OverflowError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Final, Protocol, runtime_checkable
+from typing import Annotated, Final
 
 import typer
 
@@ -14,21 +14,10 @@ from moorage.config import Configuration, ProviderOptions
 from moorage.config.validation import build_filesystem
 from moorage.errors import MoorageError
 from moorage.filesystem import Filesystem
-from moorage.provider import Provider
 from moorage.streams import closing
-from moorage.wrappers import is_read_only
 
 _LEFTOVER_AGE: Final = 3600.0
 _NAMES_SHOWN: Final = 20
-
-
-@runtime_checkable
-class SweepsLeftovers(Protocol):
-    """A provider whose killed writers may leave something behind."""
-
-    async def sweep_leftovers(self, older_than: float) -> int:
-        """Remove leftovers that are older than so many seconds, in the whole storage; how many."""
-        ...
 
 
 async def doctor(
@@ -73,7 +62,8 @@ async def _check_mount(report: _Report, path: str, options: ProviderOptions, fix
                 with spinner(report.output, f"looking at the names in {path}"):
                     names = await _look_at_names(filesystem, scan)
                 _report_names(report, path, names)
-            await _check_leftovers(report, path, filesystem.provider, fix)
+            if fix:
+                await _sweep(report, path, filesystem)
     except MoorageError as error:
         report.bad("mount", path, str(error))
 
@@ -117,25 +107,12 @@ def _report_names(report: _Report, mount: str, names: _Names) -> None:
         report.good("names", mount, f"the first {names.seen} entries were looked at; --scan sets how many")
 
 
-async def _check_leftovers(report: _Report, mount: str, provider: Provider, fix: bool) -> None:
-    sweeper = _sweeper(provider)
-    if sweeper is None or not fix:
-        return
-    if is_read_only(provider):
+async def _sweep(report: _Report, mount: str, filesystem: Filesystem) -> None:
+    if filesystem.info().read_only:
         report.good("leftovers", mount, "not swept: the mount is read-only")
         return
-    removed = await sweeper.sweep_leftovers(_LEFTOVER_AGE)
+    removed = await filesystem.provider.sweep_leftovers(_LEFTOVER_AGE)
     report.good("leftovers", mount, f"{removed} removed")
-
-
-def _sweeper(provider: Provider) -> SweepsLeftovers | None:
-    """The provider that can sweep, beneath its wrappers."""
-    current: object = provider
-    while current is not None:
-        if isinstance(current, SweepsLeftovers):
-            return current
-        current = getattr(current, "inner", None)
-    return None
 
 
 class _Report:

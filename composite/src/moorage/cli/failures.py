@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, cast
 
 from moorage.errors import (
@@ -18,22 +18,32 @@ from moorage.errors import (
 
 FAILED: Final = 1
 USAGE: Final = 2
+STALE: Final = 3
+READ_ONLY: Final = 4
+NOT_FOUND: Final = 5
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 
 _CODES: Final[tuple[tuple[type[MoorageError], int], ...]] = (
-    (StaleFileError, 3),
-    (ReadOnlyError, 4),
-    (PathNotFoundError, 5),
+    (StaleFileError, STALE),
+    (ReadOnlyError, READ_ONLY),
+    (PathNotFoundError, NOT_FOUND),
     (InvalidPathError, USAGE),
     (InvalidArgumentError, USAGE),
     (ConfigError, USAGE),
 )
 
+_WORST_FIRST: Final = (FAILED, READ_ONLY, STALE, USAGE, NOT_FOUND)
+
 
 def exit_code(error: MoorageError) -> int:
     """The exit code of a command that ended with this error."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The exit code of a command of which several parts failed: not found only if that is all there was."""
+    return min(codes, key=_WORST_FIRST.index)
 
 
 def error_document(error: MoorageError) -> dict[str, object]:
@@ -56,11 +66,11 @@ def error_document(error: MoorageError) -> dict[str, object]:
 
 def error_lines(error: MoorageError) -> list[str]:
     """The same for people: one line, and one for each file of a tree that did not arrive."""
-    lines = [str(error)]
-    if isinstance(error, TransferError):
-        lines += [f"  {path}: {inner.message}" for path, inner in error.failed]
-        lines.append(f"  {len(error.done)} arrived, {len(error.failed)} did not")
-    return lines
+    if not isinstance(error, TransferError):
+        return [str(error)]
+    counts = error.message.partition("; first: ")[0]
+    listed = [f"  {path}: {inner.message}" for path, inner in error.failed]
+    return [str(error).replace(error.message, counts, 1), *listed]
 
 
 def leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:

@@ -8,8 +8,9 @@ import typer
 
 from moorage.cli.arguments import WorkspacePath
 from moorage.cli.completion import complete_path
-from moorage.cli.criteria import Criteria, by_glob, by_name, by_size, newer_than, of_kind, older_than
-from moorage.cli.output import Output, entry_document, entry_style, human_size, human_time, stat_document
+from moorage.cli.criteria import KINDS, Criteria, by_glob, by_name, by_size, newer_than, of_kind, older_than
+from moorage.cli.operand_loop import each
+from moorage.cli.output import entry_document, entry_style, human_size, human_time, stat_document
 from moorage.cli.progress import spinner
 from moorage.cli.session import Session
 from moorage.errors import MoorageError, PathNotDirectoryError, UnavailableError
@@ -17,7 +18,7 @@ from moorage.filesystem import Filesystem
 from moorage.models import Entry, Kind
 from moorage.paths import StoragePath
 
-Depth = Annotated[int | None, typer.Option(min=1, help="Levels to descend.")]
+Depth = Annotated[int | None, typer.Option(min=1, metavar="N", help="Levels to descend.")]
 
 
 async def ls(
@@ -32,13 +33,15 @@ async def ls(
         try:
             if unsorted:
                 async for entry in tree.scan_dir(path, recursive=recursive):
-                    _print_entry(session.output, entry, long, recursive)
+                    _print_entry(session, entry, long, recursive)
             else:
                 for entry in await tree.list_dir(path, recursive=recursive):
-                    _print_entry(session.output, entry, long, recursive)
+                    _print_entry(session, entry, long, recursive)
         except PathNotDirectoryError:
             entry = Entry(StoragePath.parse(path), await tree.stat(path))
-            _print_entry(session.output, entry, long, recursive)
+            if entry.is_dir:  # a mount whose storage did not open
+                raise
+            _print_entry(session, entry, long, recursive)
 
 
 async def tree(session: Session, path: WorkspacePath = "/", depth: Depth = None) -> None:
@@ -47,11 +50,11 @@ async def tree(session: Session, path: WorkspacePath = "/", depth: Depth = None)
     async with session.tree() as filesystem:
         if session.output.as_json:
             async for entry in filesystem.scan_dir(root, recursive=True, max_depth=depth):
-                _print_entry(session.output, entry, False, True)
+                _print_entry(session, entry, False, True)
         else:
             children = await filesystem.list_dir(root)
             session.output.record({}, str(root), "bold blue")
-            await _draw(session.output, filesystem, children, "", depth)
+            await _draw(session, filesystem, children, "", depth)
 
 
 async def find(
@@ -62,7 +65,7 @@ async def find(
     size: Annotated[str | None, typer.Option(metavar="SIZE", help="+10k more, -1M less, 42 exactly.")] = None,
     newer: Annotated[str | None, typer.Option(metavar="TIME", help="Changed since: 2d, 3h, or 2026-01-31.")] = None,
     older: Annotated[str | None, typer.Option(metavar="TIME", help="Not changed since: 2d, 3h, or 2026-01-31.")] = None,
-    kind: Annotated[str | None, typer.Option("--type", metavar="f|d|l", help="File, directory, link.")] = None,
+    kind: Annotated[str | None, typer.Option("--type", metavar=KINDS, help="File, directory, link, other.")] = None,
     depth: Depth = None,
 ) -> None:
     """Print the paths below PATH that meet every condition, as they are found.
@@ -81,7 +84,7 @@ async def find(
     criteria = Criteria(tuple(tests))
     async with session.tree() as filesystem:
         async for entry in filesystem.scan_dir(root, recursive=True, max_depth=depth):
-            _report_failure(session.output, entry)
+            _report_failure(session, entry)
             if criteria.hold(entry):
                 session.output.record(entry_document(entry), _full_name(entry), entry_style(entry))
 
@@ -89,12 +92,13 @@ async def find(
 async def du(
     session: Session,
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="PATH...", help="Workspace paths.", autocompletion=complete_path)
+        list[str] | None, typer.Argument(metavar="PATH", help="Workspace paths.", autocompletion=complete_path)
     ] = None,
 ) -> None:
     """Count files, directories and bytes of trees."""
     async with session.tree() as filesystem:
-        for path in paths or ["/"]:
+
+        async def count(path: str) -> None:
             with spinner(session.output, f"counting {path}"):
                 usage = await filesystem.du(path)
             counted = {"files": usage.files, "directories": usage.directories, "size": usage.size}
@@ -103,31 +107,37 @@ async def du(
                 f"{human_size(usage.size):>10}  {usage.files} files  {usage.directories} directories  {path}",
             )
             for error in usage.errors:
-                session.output.problem(error)
+                session.problem(error)
+
+        await each(session, paths or ["/"], count)
 
 
-def _print_entry(output: Output, entry: Entry, long: bool, full: bool) -> None:
-    _report_failure(output, entry)
+def _print_entry(session: Session, entry: Entry, long: bool, full: bool) -> None:
+    _report_failure(session, entry)
     name = _full_name(entry) if full else _name(entry)
     if long:
         size = "-" if entry.is_dir else human_size(entry.stat.size)
         name = f"{size:>10}  {human_time(entry.stat.modified_at):<20}  {name}{_remarks(entry)}"
-    output.record(entry_document(entry), name, entry_style(entry))
+    session.output.record(entry_document(entry), name, entry_style(entry))
 
 
-async def _draw(output: Output, filesystem: Filesystem, children: list[Entry], indent: str, depth: int | None) -> None:
+async def _draw(
+    session: Session, filesystem: Filesystem, children: list[Entry], indent: str, depth: int | None
+) -> None:
     for number, entry in enumerate(children, 1):
         last = number == len(children)
-        _report_failure(output, entry)
-        output.record({}, f"{indent}{'└── ' if last else '├── '}{_name(entry)}{_remarks(entry)}", entry_style(entry))
+        _report_failure(session, entry)
+        session.output.record(
+            {}, f"{indent}{'└── ' if last else '├── '}{_name(entry)}{_remarks(entry)}", entry_style(entry)
+        )
         if not entry.is_dir or entry.path is None or depth == 1 or _failure(entry):
             continue
         try:
             below = await filesystem.list_dir(entry.path)
         except MoorageError as error:
-            output.problem(error)
+            session.problem(error)
             continue
-        await _draw(output, filesystem, below, indent + ("    " if last else "│   "), depth and depth - 1)
+        await _draw(session, filesystem, below, indent + ("    " if last else "│   "), depth and depth - 1)
 
 
 def _failure(entry: Entry) -> MoorageError | None:
@@ -137,14 +147,14 @@ def _failure(entry: Entry) -> MoorageError | None:
     return entry.error
 
 
-def _report_failure(output: Output, entry: Entry) -> None:
+def _report_failure(session: Session, entry: Entry) -> None:
     failure = _failure(entry)
     if failure is None:
         return
-    if output.as_json:
-        output.failed = True  # the entry's own document says why
+    if session.output.as_json:
+        session.output.failed = True  # the entry's own document says why
     else:
-        output.problem(failure)
+        session.problem(failure)
 
 
 def _name(entry: Entry) -> str:

@@ -25,9 +25,9 @@ _LEFT_OUT: Final = ("__pycache__", ".pytest_cache", ".hypothesis", ".venv", "dis
 
 def new_provider(
     session: Session,
-    name: Annotated[str, typer.Argument(help="Of the provider: lower-case letters, digits, - and _.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the provider: lower-case letters, digits, - and _.")],
     directory: Annotated[
-        Path | None, typer.Option(help="Where; by default moorage-NAME here.", show_default=False)
+        Path | None, typer.Option(metavar="DIRECTORY", help="Where; by default moorage-NAME here.", show_default=False)
     ] = None,
 ) -> None:
     """Write the package of a new provider: it installs, registers and passes the conformance suite as it comes."""

@@ -59,14 +59,16 @@ def spinner(output: Output, doing: str, console: Console | None = None) -> Gener
         yield
 
 
-async def counted(path: str, chunks: AsyncIterator[bytes], report: OnProgress | None) -> AsyncIterator[bytes]:
+async def counted(
+    path: str, chunks: AsyncIterator[bytes], report: OnProgress | None, total: int | None = None
+) -> AsyncIterator[bytes]:
     """``chunks``, reporting how many bytes have gone by."""
     done = 0
     async for chunk in chunks:
         yield chunk
         done += len(chunk)
         if report is not None:
-            report(Step(StoragePath.parse(path), bytes_done=done, files_total=1))
+            report(Step(StoragePath.parse(path), bytes_done=done, files_total=1, bytes_total=total))
 
 
 def _is_watched(output: Output, console: Console) -> bool:

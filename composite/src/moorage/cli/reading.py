@@ -10,6 +10,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from moorage.cli.arguments import WorkspacePaths
+from moorage.cli.operand_loop import each
 from moorage.cli.output import human_size, stat_document
 from moorage.cli.session import Session
 from moorage.models import Stat
@@ -30,25 +31,31 @@ async def cat(
     """
     start, end = _parse_range(range_)
     async with session.tree() as tree:
-        for path in paths:
+
+        async def show(path: str) -> None:
             async with tree.open_read(path, start, end) as reader:
                 if session.output.as_json:
                     session.output.done({"path": path, **stat_document(reader.stat), **_content(await reader.read())})
-                    continue
+                    return
                 stdout = _binary_stdout()
                 async for chunk in reader:
                     stdout.write(chunk)
                 stdout.flush()
 
+        await each(session, paths, show)
+
 
 async def stat(session: Session, paths: WorkspacePaths) -> None:
     """Show what the store says of files and directories: kind, size, version, times."""
     async with session.tree() as tree:
-        for path in paths:
+
+        async def show(path: str) -> None:
             found = await tree.stat(path)
             session.output.record({"path": path, **stat_document(found)}, path)
             if not session.output.as_json:
                 _print_fields(session, found)
+
+        await each(session, paths, show)
 
 
 def _print_fields(session: Session, found: Stat) -> None:

@@ -42,7 +42,9 @@ _WITHOUT_LOCAL: Final = ('[mounts."/files"]', 'provider = "local"', 'base_path =
 
 def init(
     session: Session,
-    directory: Annotated[Path, typer.Argument(help="Where; by default here.", show_default=False)] = Path(),
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIRECTORY", help="Where; by default here.", show_default=False)
+    ] = Path(),
 ) -> None:
     """Write a commented moorage.toml to start from. Never overwrites."""
     file = directory / FILE_NAME

@@ -18,7 +18,7 @@ from moorage.paths import StoragePath
 
 _HELP = "Workspace path, or local:PATH for this machine's disk."
 
-Sources = Annotated[list[str], typer.Argument(metavar="SOURCE...", help=_HELP, autocompletion=complete_path)]
+Sources = Annotated[list[str], typer.Argument(metavar="SOURCE", help=_HELP, autocompletion=complete_path)]
 Target = Annotated[str, typer.Argument(metavar="TARGET", help=_HELP, autocompletion=complete_path)]
 Exact = Annotated[
     bool, typer.Option("--exact", "-T", help="TARGET is the new name itself, even if it is a directory by now.")

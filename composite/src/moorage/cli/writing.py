@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
+from stat import S_ISREG
 from typing import Annotated
 
 import anyio
@@ -18,6 +20,7 @@ from moorage.cli.arguments import (
     given_time,
     given_version,
 )
+from moorage.cli.operand_loop import each
 from moorage.cli.output import stat_document
 from moorage.cli.progress import counted, progress_bar, spinner
 from moorage.cli.session import Session
@@ -29,7 +32,7 @@ _CHUNK = 1 << 20
 async def write(
     session: Session,
     path: WorkspacePath,
-    text: Annotated[str | None, typer.Option(help="The content; by default standard input.")] = None,
+    text: Annotated[str | None, typer.Option(metavar="TEXT", help="The content; by default standard input.")] = None,
     append: Annotated[
         bool, typer.Option("--append", "-a", help="Add to the end; standard input is held in memory first.")
     ] = False,
@@ -54,10 +57,12 @@ async def write(
                 path, data, create_parents=parents, expected_version=version, expected_mtime=mtime
             )
         else:
-            with progress_bar(session.output, "write") as report:
+            watched = given is not None or not sys.stdin.isatty()
+            with progress_bar(session.output, "write") if watched else nullcontext() as report:
+                chunks, total = (_stdin(), _size_of_stdin()) if given is None else (_once(given), len(given))
                 stat = await tree.write_stream(
                     path,
-                    counted(path, _stdin() if given is None else _once(given), report),
+                    counted(path, chunks, report, total),
                     overwrite=overwrite,
                     create_parents=parents,
                     expected_version=version,
@@ -76,9 +81,12 @@ async def mkdir(
 ) -> None:
     """Make directories."""
     async with session.tree() as tree:
-        for path in paths:
+
+        async def make(path: str) -> None:
             await tree.make_dir(path, parents=parents, exist_ok=parents)
             session.output.done({"path": path, "kind": "directory"})
+
+        await each(session, paths, make)
 
 
 async def rm(
@@ -92,7 +100,8 @@ async def rm(
     """Remove files; with --recursive directories, too. Of a link, the link alone."""
     version, mtime = given_version(expected_version), given_time(expected_mtime)
     async with session.tree() as tree:
-        for path in paths:
+
+        async def remove(path: str) -> None:
             try:
                 await tree.delete(path, missing_ok=force, expected_version=version, expected_mtime=mtime)
             except PathIsDirectoryError:
@@ -101,6 +110,8 @@ async def rm(
                 with spinner(session.output, f"removing {path}"):
                     await tree.remove_dir(path, recursive=True, missing_ok=force)
             session.output.done({"path": path, "removed": True})
+
+        await each(session, paths, remove)
 
 
 def _encoded(text: str) -> bytes:
@@ -113,6 +124,16 @@ def _encoded(text: str) -> bytes:
 
 async def _once(data: bytes) -> AsyncIterator[bytes]:
     yield data
+
+
+def _size_of_stdin() -> int | None:
+    """What is still to come, where that can be known: of a regular file."""
+    try:
+        descriptor = sys.stdin.fileno()
+        found = os.fstat(descriptor)
+        return found.st_size - os.lseek(descriptor, 0, os.SEEK_CUR) if S_ISREG(found.st_mode) else None
+    except (AttributeError, OSError):
+        return None
 
 
 async def _stdin() -> AsyncIterator[bytes]:

@@ -6,7 +6,7 @@ import difflib
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -20,6 +20,7 @@ from moorage.paths import StoragePath
 from moorage.registry import Registry, nearest
 
 _KEYS = ("mounts", "nested")
+_LIKE = 'write [mounts."/path"] and provider = "…"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,17 @@ class Configuration:
     Attributes:
         origin: what messages call it: the file as the caller named it.
         mounts: the options by mount path.
+        places: what messages call a mount, by its path, where that is not its key in the file.
     """
 
     origin: str
     nested: bool
     mounts: Mapping[str, ProviderOptions]
+    places: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def place(self, mount: str) -> str:
+        """What messages call this mount: its file and key, unless it is set up elsewhere."""
+        return self.places.get(mount) or f"{self.origin}: {dotted(('mounts', mount))}"
 
     def build(self) -> CompositeFilesystem:
         """The tree, not yet opened.
@@ -41,14 +48,12 @@ class Configuration:
         Raises:
             ConfigError: a provider refused its options, or the mounts do not fit together.
         """
-        filesystems = {
-            path: build_filesystem(options, f"{self.origin}: {dotted(('mounts', path))}")
-            for path, options in self.mounts.items()
-        }
+        filesystems = {path: build_filesystem(options, self.place(path)) for path, options in self.mounts.items()}
         try:
             return CompositeFilesystem(filesystems, nested=self.nested)
         except MoorageError as error:
-            raise ConfigError(f"{self.origin}: mounts: {error.message}") from error
+            message = error.message.replace("nested=True", "nested = true")
+            raise ConfigError(f"{self.origin}: mounts: {message}") from error
 
 
 def from_config(
@@ -70,6 +75,7 @@ def from_config(
         description = "of ${USER}"          # an environment variable; write $${ for the characters ${
 
     Variables are put into the texts of options, at any depth, and nowhere else: not into ``provider``, not into keys.
+    An empty one is refused within a longer text, and as a path.
 
     Args:
         source: the file, or the same content as a mapping; relative paths in a mapping are the current directory's.
@@ -112,8 +118,10 @@ class _MountReader:
     environment: Environment
 
     def read(self, mounts: object) -> dict[str, ProviderOptions]:
-        if not isinstance(mounts, Mapping) or not mounts:
-            raise ConfigError(f'{self.origin}: mounts: there are none; write [mounts."/path"] and provider = "…"')
+        if not isinstance(mounts, Mapping):
+            raise ConfigError(f"{self.origin}: mounts: must be tables; {_LIKE}")
+        if not mounts:
+            raise ConfigError(f"{self.origin}: mounts: there are none; {_LIKE}")
         tables = cast("Mapping[object, object]", mounts)
         return {str(path): self._mount(str(path), table) for path, table in tables.items()}
 

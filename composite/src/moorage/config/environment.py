@@ -29,10 +29,11 @@ class Environment:
         """``value`` with every text in it substituted, at any depth; keys are left as they are.
 
         Raises:
-            ConfigError: names the file, the key and the variable that is missing, or what is malformed.
+            ConfigError: names the file, the key and the variable that is missing, or empty within a longer text such as
+                ``${ROOT}/data``, or what is malformed.
         """
         if isinstance(value, str):
-            return _REFERENCE.sub(lambda reference: self._value(reference, key), value)
+            return _REFERENCE.sub(lambda reference: self._value(reference, key, whole=reference[0] == value), value)
         if isinstance(value, Mapping):
             table = cast("Mapping[str, object]", value)
             return {name: self.substitute(inner, (*key, str(name))) for name, inner in table.items()}
@@ -41,7 +42,7 @@ class Environment:
             return [self.substitute(inner, (*key, str(index))) for index, inner in enumerate(array)]
         return value
 
-    def _value(self, reference: re.Match[str], key: tuple[str, ...]) -> str:
+    def _value(self, reference: re.Match[str], key: tuple[str, ...], *, whole: bool) -> str:
         name: str | None = reference[1]
         if name is None:
             return "${"
@@ -53,5 +54,7 @@ class Environment:
         if name not in self._variables:
             raise ConfigError(f"{where}: the environment variable {name} is not set")
         value = self._variables[name]
+        if not value and not whole:
+            raise ConfigError(f"{where}: the environment variable {name} is empty, which changes what is around it")
         self.used.add(value)
         return value

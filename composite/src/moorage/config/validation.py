@@ -10,6 +10,7 @@ from pydantic import AliasChoices, ValidationError
 
 from moorage.config.keys import dotted
 from moorage.config.options import DIRECTORY, ProviderOptions
+from moorage.config.wording import wording
 from moorage.errors import ConfigError, MoorageError
 from moorage.registry import Registry, nearest
 
@@ -94,8 +95,7 @@ def _reason(options: type[ProviderOptions], key: tuple[str, ...], detail: ErrorD
         return f"{where}unknown option{hint}"
     if detail["type"] == "missing":
         return f"{where}this option is required"
-    message = detail["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    return where + _without(message, [*hidden, *_texts(detail["input"])])
+    return where + _without(wording(detail), [*hidden, *_texts(detail["input"])])
 
 
 def _texts(value: object) -> list[str]:
