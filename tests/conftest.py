@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+pytest_plugins = ["tests.servers.fixtures"]
 LEFT_OUT = pytest.StashKey[int]()
 
 
@@ -44,6 +47,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     left_out = terminalreporter.config.stash[LEFT_OUT]
     if left_out:
         terminalreporter.write_line(f"{left_out} slow tests were left out; --slow runs them, too")
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C means what it means on a terminal, here and in processes started here, also where the run itself was
+    started with it ignored, as `nohup` and a shell's `&` do.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

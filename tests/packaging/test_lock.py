@@ -1,4 +1,4 @@
-"""requirements.lock: complete, hashed, and without the address of any index."""
+"""The locks: complete, hashed, and without the address of any index."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+SERVERS_LOCK = (ROOT / "requirements-servers.lock").read_text(encoding="utf-8")
 
 
 def projects() -> list[Path]:
@@ -29,10 +30,11 @@ PROJECTS = {tomllib.loads(path.read_text(encoding="utf-8"))["project"]["name"]: 
 
 
 def wanted(path: Path) -> Iterator[Requirement]:
-    """What one pyproject.toml asks of other people's packages, to run, build and develop."""
+    """What one pyproject.toml asks of other people's packages, to run, build and develop; servers are apart."""
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     asked = [*data["build-system"]["requires"], *data["project"].get("dependencies", [])]
-    groups = [*data["project"].get("optional-dependencies", {}).values(), *data.get("dependency-groups", {}).values()]
+    extras = data["project"].get("optional-dependencies", {}).values()
+    groups = [*extras, data.get("dependency-groups", {}).get("dev", [])]
     for group in groups:
         asked += [entry for entry in group if isinstance(entry, str)]
     for requirement in map(Requirement, asked):
@@ -40,10 +42,10 @@ def wanted(path: Path) -> Iterator[Requirement]:
             yield requirement
 
 
-def pins() -> dict[str, list[Version]]:
+def pins(lock: str = LOCK) -> dict[str, list[Version]]:
     """Every locked version by name; a name has two where platforms differ."""
     found: dict[str, list[Version]] = {}
-    for name, version in re.findall(r"^([\w.-]+)(?:\[[^]]*\])?==([^ ;\\]+)", LOCK, flags=re.MULTILINE):
+    for name, version in re.findall(r"^([\w.-]+)(?:\[[^]]*\])?==([^ ;\\]+)", lock, flags=re.MULTILINE):
         found.setdefault(canonicalize_name(name), []).append(Version(version))
     return found
 
@@ -52,14 +54,16 @@ def applies(marker: Marker | None, extra: str) -> bool:
     return marker is None or marker.evaluate({"extra": extra})
 
 
-def test_names_no_index() -> None:
-    assert "://" not in LOCK
-    assert not re.search(r"^\s*(--(?!hash=)|-\w )", LOCK, flags=re.MULTILINE), "the lock sets an option of an installer"
-    assert " @ " not in LOCK
+@pytest.mark.parametrize("lock", [LOCK, SERVERS_LOCK], ids=["requirements", "servers"])
+def test_names_no_index(lock: str) -> None:
+    assert "://" not in lock
+    assert not re.search(r"^\s*(--(?!hash=)|-\w )", lock, flags=re.MULTILINE), "the lock sets an option of an installer"
+    assert " @ " not in lock
 
 
-def test_every_pin_has_a_hash() -> None:
-    blocks = re.split(r"\n(?=\S)", LOCK.strip())
+@pytest.mark.parametrize("lock", [LOCK, SERVERS_LOCK], ids=["requirements", "servers"])
+def test_every_pin_has_a_hash(lock: str) -> None:
+    blocks = re.split(r"\n(?=\S)", lock.strip())
     assert len(blocks) > 20
     bare = [block for block in blocks if "==" not in block.splitlines()[0] or "--hash=sha256:" not in block]
     assert bare == []
@@ -78,6 +82,14 @@ def test_every_requirement_is_met(project: str) -> None:
         if not any(requirement.specifier.contains(version, prereleases=True) for version in versions):
             unmet[str(requirement)] = [str(version) for version in versions]
     assert unmet == {}, "run scripts/lock"
+
+
+def test_the_servers_are_locked_apart() -> None:
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    locked = pins(SERVERS_LOCK)
+    for requirement in map(Requirement, data["dependency-groups"]["servers"]):
+        versions = locked.get(canonicalize_name(requirement.name), [])
+        assert any(requirement.specifier.contains(version) for version in versions), f"{requirement}: run scripts/lock"
 
 
 def test_locks_what_is_needed_and_nothing_else() -> None:

@@ -31,6 +31,7 @@ def answers(port: int) -> bool:
         return client.connect_ex((LOOPBACK, port)) == 0
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_server_ends_with_its_starter(how: signal.Signals) -> None:
     code = START.format(then="time.sleep(60)")
