@@ -1,0 +1,263 @@
+"""S3 as an object client."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Final, NoReturn
+
+import anyio
+
+from moorage import Body, ClosedError, MoorageError, UnavailableError, UnsupportedError
+from moorage.objects import (
+    ABSENT,
+    COPY,
+    DELETE_KEY,
+    GET,
+    LIST,
+    PUT,
+    CopyOptions,
+    DeleteFailure,
+    GetOptions,
+    KeyDeleteOptions,
+    ListOptions,
+    ObjectBody,
+    ObjectClient,
+    ObjectFeatures,
+    ObjectInfo,
+    ObjectPage,
+    PreconditionFailed,
+    PutOptions,
+)
+from moorage_s3.answers import object_info
+from moorage_s3.connections import Connections, running_loop
+from moorage_s3.credentials import CredentialSource
+from moorage_s3.deleting import BATCH
+from moorage_s3.listing import PAGE, pages
+from moorage_s3.locating import locate, store_identity
+from moorage_s3.operations import Operations
+from moorage_s3.probing import DISTRUSTED, TRUSTED, Findings, Probe, remember, remembered
+from moorage_s3.sending import Answer, Request
+from moorage_s3.settings import Settings
+from moorage_s3.sweeping import Sweeping
+
+_log: Final = logging.getLogger("moorage.s3")
+_LARGEST_OBJECT: Final = 5 << 40
+_KEY_BYTES: Final = 1024
+_UNASKED: Final = Findings(put=True, multipart=True, delete=True, exists=False, copy=True, source=True)
+"""What the store is taken for until it is asked: nothing that a request would rely on unseen."""
+
+
+class S3ObjectClient(ObjectClient):
+    """One bucket of S3 or of a store that speaks like it; asyncio only.
+
+    A client may be used on several event loops, one after the other or at once; after a fork it is closed in the
+    child. It is not pickled.
+    """
+
+    scheme = "s3"
+
+    def __init__(self, settings: Settings) -> None:
+        self.identity = store_identity(settings)
+        self._settings = settings
+        self._source = CredentialSource(settings.fetch)
+        self._connections = Connections(settings.limits)
+        self._opened: Operations | None = None
+        self._probing = anyio.Lock()
+        self._sample: str | None = None
+        self._findings: Findings | None = {"atomic": TRUSTED, "none": DISTRUSTED}.get(settings.conditional_write)
+
+    def __repr__(self) -> str:
+        return f"S3ObjectClient({self.identity!r})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a client holds credentials and connections, and is not pickled")
+
+    @property
+    def features(self) -> ObjectFeatures:
+        found = self._findings or _UNASKED
+        return ObjectFeatures(
+            conditional_put=found.put and found.absent is not False,
+            conditional_delete=found.delete,
+            conditional_copy=found.copy is not False,
+            conditional_source=found.source is not False,
+            delete_reports_missing=found.exists and self._opened is not None and self._opened.can_delete_existing,
+            page_size=PAGE,
+            delete_batch=BATCH,
+            max_key_bytes=_KEY_BYTES,
+            max_object_size=_LARGEST_OBJECT,
+        )
+
+    async def probe(self) -> ObjectFeatures:
+        if self._findings is None:
+            async with self._probing:
+                await self._ask()
+        return self.features
+
+    async def start(self) -> None:
+        """Connect, and look whether the bucket answers: one listing of one key below the prefix.
+
+        Raises:
+            PermissionDeniedError: no credentials, or forbidden, or clock skew.
+            UnavailableError: no such bucket, wrong region, or the store cannot be reached.
+            UnsupportedError: the event loop is not asyncio's.
+        """
+        running_loop()
+        await self._connections.open()
+        try:
+            if self._opened is None:
+                place = await locate(self._settings)
+                self._opened = Operations(place, self._settings, self._source, self._connections)
+                self._probing = anyio.Lock()
+                self._opened.learn(self._findings or _UNASKED)
+            await self._check_bucket(self._opened)
+            if self._settings.probe_at_start:
+                await self.probe()
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._connections.aclose()
+            raise
+
+    async def aclose(self) -> None:
+        await self._connections.aclose()
+
+    async def head(self, key: str) -> ObjectInfo:
+        answer = await self._do.sender.send(Request("HEAD", key))
+        if not answer.is_success:
+            raise answer.error()
+        self._do.write_marks.saw(key, answer.headers)
+        return object_info(key, answer.headers)
+
+    async def get(self, key: str, options: GetOptions = GET) -> ObjectBody:
+        return await self._do.downloading.get(key, options)
+
+    async def put(self, key: str, body: Body, options: PutOptions = PUT) -> ObjectInfo:
+        found = self._findings
+        if options.condition is ABSENT and found is not None and found.put and found.absent is None:
+            return await self._put_and_see(key, body, options)
+        info = await self._do.uploading.put(key, body, options)
+        self._sample = key
+        return info
+
+    async def append(self, key: str, body: Body, options: PutOptions = PUT) -> ObjectInfo:
+        raise UnsupportedError("this store has no append")
+
+    async def delete(self, key: str, options: KeyDeleteOptions = DELETE_KEY) -> None:
+        await self._do.deleting.delete(key, options.condition)
+
+    async def delete_many(self, keys: Sequence[str]) -> tuple[DeleteFailure, ...]:
+        return await self._do.deleting.delete_many(keys)
+
+    async def copy(self, src: str, dst: str, options: CopyOptions = COPY) -> ObjectInfo:
+        found = self._findings
+        if options.condition is not None and found is not None and found.put and found.copy is None:
+            async with self._probing:
+                found = await self._ask_about_copies(src)
+            if not found.copy:
+                return await self._copy_through(src, dst, options)
+        return await self._do.copying.copy(src, dst, options)
+
+    async def move(self, src: str, dst: str, options: CopyOptions = COPY) -> ObjectInfo:
+        raise UnsupportedError("this store has no move")
+
+    async def list(self, prefix: str, options: ListOptions = LIST) -> AsyncGenerator[ObjectPage, None]:
+        async with aclosing(pages(self._do.sender, prefix, options)) as found:
+            async for page in found:
+                yield page
+
+    async def sweep(self, older_than: float) -> int:
+        """Remove uploads below the prefix that stand still for so many seconds; how many. See :class:`Sweeping`."""
+        return await Sweeping(self._do.sender, self._settings.prefix).sweep(older_than)
+
+    @property
+    def _do(self) -> Operations:
+        if self._opened is None:
+            raise ClosedError("the client was not started", provider=self.scheme)
+        return self._opened
+
+    async def _check_bucket(self, do: Operations) -> None:
+        query = {"list-type": "2", "max-keys": "1", "prefix": self._settings.prefix}
+        answer = await do.sender.send(Request("GET", "", query))
+        if not answer.is_success:
+            raise _bucket_error(answer)
+        do.meet(answer.headers.get("Server", ""))
+
+    async def _ask(self) -> None:
+        if self._findings is not None:
+            return
+        known = remembered(await self._identity())
+        self._found(known or await Probe(self._do.sender, self._settings.prefix).run(self._sample))
+        await self._remember()
+
+    async def _ask_about_copies(self, source: str) -> Findings:
+        """What the probe left open for want of an object to copy."""
+        found = self._findings or _UNASKED
+        if found.copy is None:
+            found = await Probe(self._do.sender, self._settings.prefix).run_copies(found, source)
+            self._found(found)
+            await self._remember()
+        return found
+
+    async def _copy_through(self, src: str, dst: str, options: CopyOptions) -> ObjectInfo:
+        """By reading and writing, where the store judges conditions on puts but not on copies."""
+        body = await self.get(src, GetOptions(version=options.source_version))
+        try:
+            how = PutOptions(options.condition, options.media_type or body.info.media_type)
+            return await self.put(dst, body.chunks, how)
+        finally:
+            if body.aclose is not None:
+                await body.aclose()
+
+    async def _put_and_see(self, key: str, body: Body, options: PutOptions) -> ObjectInfo:
+        """The first create-only puts also show whether the store enforces that, which takes an object that exists.
+
+        Until then it is looked first whether the key is free, so that a store that ignores the condition cannot
+        replace anything; then the same put is repeated, which an honest store refuses.
+        """
+        do = self._do
+        answer = await do.sender.send(Request("HEAD", key))
+        if answer.is_success:
+            raise PreconditionFailed(key)
+        try:
+            info = await do.uploading.put(key, body, options)
+        except PreconditionFailed:
+            await self._saw_absent(True)
+            raise
+        self._sample = key
+        if isinstance(body, bytes) and len(body) <= self._settings.dialect.part_size:
+            refused = await do.uploading.repeat_is_refused(key, body, options, info.version)
+            if refused is not None:
+                await self._saw_absent(refused)
+            if refused is False and self._settings.conditional_write != "guarded":
+                await do.deleting.delete(key, None)
+                raise UnsupportedError("this store does not refuse to replace an object; nothing was written")
+        return info
+
+    async def _saw_absent(self, enforced: bool) -> None:
+        self._found(replace(self._findings or _UNASKED, absent=enforced))
+        await self._remember()
+
+    def _found(self, findings: Findings) -> None:
+        self._findings = findings
+        self._do.learn(findings)
+        if not self.features.conditional_put:
+            _log.warning("%s does not refuse stale writes: conditional_write is 'none' there", self.identity)
+
+    async def _remember(self) -> None:
+        if self._findings is not None:
+            remember(await self._identity(), self._findings)
+
+    async def _identity(self) -> tuple[str, ...]:
+        credentials = self._source.current() or await self._source.fresh()
+        who = "" if credentials is None else hashlib.sha256(credentials.access_key_id.encode()).hexdigest()
+        return (self._do.sender.place.identity, who)
+
+
+def _bucket_error(answer: Answer) -> MoorageError:
+    """What is wrong with the bucket itself: a listing has no key that could be missing."""
+    if answer.refusal is not None and answer.refusal.status == 404:
+        return UnavailableError("no such bucket", retryable=False)
+    return answer.error()

@@ -1,0 +1,165 @@
+"""S3's XML: read without entities, within limits; written so that every key that XML can hold survives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote_plus
+from xml.etree import ElementTree as ET
+from xml.sax.saxutils import escape
+
+from moorage import StorageError
+from moorage.objects import ObjectInfo, ObjectPage
+from moorage_s3.answers import listed_time, plain_version
+
+NAMESPACE: Final = "http://s3.amazonaws.com/doc/2006-03-01/"
+_TEXT_ESCAPES: Final = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
+_NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_DEFAULT_NAMESPACE: Final = re.compile(rb"""(?<=\s)xmlns=(?:"[^"]*"|'[^']*')""")
+"""Taken out before parsing, which otherwise writes it into each name, to be cut off again."""
+_NO_MARKS: Final = ET.Element("none")
+
+
+def parse(data: bytes) -> ET.Element:
+    """The root of a document, its names without namespaces.
+
+    Declarations of any kind are refused before anything is parsed: no answer of S3 has one, and entities are how a
+    document attacks its reader.
+
+    Raises:
+        StorageError: it is no such document.
+    """
+    if b"<!" in data or b"\0" in data:
+        raise StorageError("the store's answer is not plain XML")
+    try:
+        root = ET.fromstring(_DEFAULT_NAMESPACE.sub(b"", data, count=1))  # noqa: S314 - no declaration is in it
+    except (ET.ParseError, ValueError, LookupError):
+        raise StorageError("the store's answer is not XML") from None
+    if "}" in root.tag:
+        for element in root.iter():
+            element.tag = element.tag.rpartition("}")[2]
+    return root
+
+
+def text(element: ET.Element, name: str) -> str:
+    """The text of a child, or ``""``."""
+    return element.findtext(name) or ""
+
+
+def is_expressible(key: str) -> bool:
+    """Whether a document can hold the key."""
+    return _NOT_IN_XML.search(key) is None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page, and where the next begins; ``token`` is empty on the last."""
+
+    page: ObjectPage
+    token: str
+
+
+def listing(data: bytes) -> Listing:
+    """The answer to ListObjectsV2."""
+    root = parse(data)
+    is_encoded = text(root, "EncodingType") == "url"
+    token = text(root, "NextContinuationToken") if text(root, "IsTruncated") == "true" else ""
+    objects = tuple([_listed(element, is_encoded) for element in root.iterfind("Contents")])
+    prefixes = tuple([_name(text(element, "Prefix"), is_encoded) for element in root.iterfind("CommonPrefixes")])
+    return Listing(ObjectPage(objects, prefixes, more=bool(token)), token)
+
+
+def _listed(element: ET.Element, is_encoded: bool) -> ObjectInfo:
+    values = {child.tag: child.text or "" for child in element}
+    try:
+        size = int(values["Size"])
+        key = values["Key"]
+    except (KeyError, ValueError):
+        raise StorageError("the store's listing has an entry without key or size") from None
+    return ObjectInfo(
+        _name(key, is_encoded),
+        size,
+        plain_version(values.get("ETag", "")),
+        modified_at=listed_time(values.get("LastModified", "")),
+    )
+
+
+def _name(encoded: str, is_encoded: bool) -> str:
+    if not is_encoded or ("%" not in encoded and "+" not in encoded):
+        return encoded
+    return unquote_plus(encoded, errors="surrogateescape")
+
+
+def delete_request(keys: Iterable[str]) -> bytes:
+    """The body of DeleteObjects, which is to report failures only."""
+    objects = "".join([f"<Object><Key>{escape(key, _TEXT_ESCAPES)}</Key></Object>" for key in keys])
+    return f'<Delete xmlns="{NAMESPACE}">{objects}<Quiet>true</Quiet></Delete>'.encode()
+
+
+@dataclass(frozen=True, slots=True)
+class FailedKey:
+    """One failure in the answer to DeleteObjects."""
+
+    key: str
+    code: str
+
+
+def delete_failures(data: bytes) -> list[FailedKey]:
+    """The failures in the answer to DeleteObjects."""
+    if not data.strip():
+        return []
+    return [FailedKey(text(element, "Key"), text(element, "Code")) for element in parse(data).iterfind("Error")]
+
+
+def complete_request(parts: Sequence[tuple[str, str]]) -> bytes:
+    """The body of CompleteMultipartUpload, from the ETag and the CRC32 (or ``""``) of each part."""
+    listed = "".join(
+        [
+            f"<Part><ETag>{escape(etag)}</ETag>"
+            + (f"<ChecksumCRC32>{crc}</ChecksumCRC32>" if crc else "")
+            + f"<PartNumber>{number}</PartNumber></Part>"
+            for number, (etag, crc) in enumerate(parts, 1)
+        ]
+    )
+    return f'<CompleteMultipartUpload xmlns="{NAMESPACE}">{listed}</CompleteMultipartUpload>'.encode()
+
+
+@dataclass(frozen=True, slots=True)
+class PendingUpload:
+    """An upload that was started and neither finished nor aborted."""
+
+    key: str
+    upload_id: str
+    initiated: str
+
+
+@dataclass(frozen=True, slots=True)
+class Uploads:
+    """One page of pending uploads, and the markers of the next; empty on the last."""
+
+    uploads: tuple[PendingUpload, ...]
+    key_marker: str
+    id_marker: str
+
+
+def pending_uploads(data: bytes) -> Uploads:
+    """The answer to ListMultipartUploads."""
+    root = parse(data)
+    is_encoded = text(root, "EncodingType") == "url"
+    uploads = tuple(
+        [
+            PendingUpload(_name(text(found, "Key"), is_encoded), text(found, "UploadId"), text(found, "Initiated"))
+            for found in root.iterfind("Upload")
+        ]
+    )
+    marks = root if text(root, "IsTruncated") == "true" else _NO_MARKS
+    return Uploads(uploads, _name(text(marks, "NextKeyMarker"), is_encoded), text(marks, "NextUploadIdMarker"))
+
+
+def part_times(data: bytes) -> tuple[list[str], str]:
+    """When each part in the answer to ListParts was stored, and where the next page begins; empty on the last."""
+    root = parse(data)
+    marker = text(root, "NextPartNumberMarker") if text(root, "IsTruncated") == "true" else ""
+    return [text(part, "LastModified") for part in root.iterfind("Part")], marker

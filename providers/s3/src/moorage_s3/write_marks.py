@@ -1,0 +1,114 @@
+"""How a client recognises its own write when the answer was lost, even after others have written on top of it.
+
+Each write leaves its own random mark in the object's metadata, followed by those of the writes that it was based on,
+newest first: what a conditional write expects is what its writer has seen, marks included. So the marks of what is
+stored now tell whether a write whose answer was lost took effect: its mark is among them; or it is not, but the mark of
+what it was based on is, and somebody else's write took its place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from moorage.objects import ABSENT, Condition, Matches
+from moorage_s3.answers import plain_version
+
+HEADER: Final = "x-amz-meta-moorage-writes"
+_KEPT: Final = 96
+"""Marks in one header; S3 takes 2 KiB of metadata."""
+_QUICKEST: Final = 0.001
+"""Seconds that a write takes at least which is based on another: a round trip, and the store's own work."""
+_REMEMBERED: Final = 256
+_NOTHING: Final = "0"
+"""The mark of a free key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """The marks of one write.
+
+    Attributes:
+        mark: its own.
+        bases: those that stand for what it is based on; empty for a write without a condition.
+        header: what is sent.
+    """
+
+    mark: str
+    bases: tuple[str, ...]
+    header: str
+
+    def took_effect(self, headers: Mapping[str, str], key: str, passed: float = float("inf")) -> bool | None:
+        """Whether this write took effect, by what is stored now; ``None``: that cannot be told.
+
+        ``passed`` seconds ago it was sent. More marks than could have followed since show that it is not among them:
+        each was made by a writer who had seen the one before.
+        """
+        marks = _marks(headers, key)
+        if self.mark in marks:
+            return True
+        if any(base in marks for base in self.bases) or marks[-1:] == (_NOTHING,):
+            return False
+        return False if len(marks) == _KEPT and passed < _KEPT * _QUICKEST else None
+
+    def is_stored(self, headers: Mapping[str, str], key: str) -> bool:
+        """Whether what is stored now is what this write made."""
+        return _marks(headers, key)[:1] == (self.mark,)
+
+
+class WriteMarks:
+    """What a client has lately seen of the marks of objects."""
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
+
+    def saw(self, key: str, headers: Mapping[str, str]) -> None:
+        """Remember the marks in an answer to HEAD or GET."""
+        if HEADER in headers:
+            self._remember(key, plain_version(headers.get("ETag", "")), _marks(headers, key))
+
+    def wrote(self, key: str, version: str, descent: Descent) -> None:
+        """Remember the marks of one's own write."""
+        self._remember(key, version, tuple(descent.header.split(",")[1:]))
+
+    def descent(self, key: str, condition: Condition | None) -> Descent:
+        """The marks of a write that is about to happen."""
+        mark = secrets.token_urlsafe(6)
+        before = self._before(key, condition)
+        header = ",".join((_tag(key), mark, *before)[: _KEPT + 1])
+        bases = before[:1]
+        if isinstance(condition, Matches):
+            bases = (*bases, _version_mark(condition.version))
+        return Descent(mark, bases, header)
+
+    def _before(self, key: str, condition: Condition | None) -> tuple[str, ...]:
+        if condition is ABSENT:
+            return (_NOTHING,)
+        if not isinstance(condition, Matches):
+            return ()
+        return self._seen.get((key, condition.version)) or (_version_mark(condition.version),)
+
+    def _remember(self, key: str, version: str, marks: tuple[str, ...]) -> None:
+        self._seen[key, version] = marks
+        self._seen.move_to_end((key, version))
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+
+
+def _marks(headers: Mapping[str, str], key: str) -> tuple[str, ...]:
+    """The marks of an object, unless it was copied here from under another key, and tells of that one's past."""
+    tag, _, marks = headers.get(HEADER, "").partition(",")
+    return tuple(marks.split(",")) if marks and tag == _tag(key) else ()
+
+
+def _tag(key: str) -> str:
+    return hashlib.blake2s(key.encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
+
+
+def _version_mark(version: str) -> str:
+    """The mark of a version: what is known of the base by a writer who did not see the base's own marks."""
+    return f"v{hashlib.blake2s(version.encode('utf-8', 'replace'), digest_size=5).hexdigest()}"

@@ -1,0 +1,123 @@
+"""What a store answers is not trusted: XML without entities, versions that cannot break a header."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from moorage import StorageError
+from moorage_s3.answers import http_time, listed_time, object_info, plain_version, quoted_version, served_range
+from moorage_s3.documents import (
+    complete_request,
+    delete_failures,
+    delete_request,
+    is_expressible,
+    listing,
+    parse,
+    pending_uploads,
+    text,
+)
+from moorage_s3.failures import refusal
+
+PAGE = """<?xml version="1.0" encoding="UTF-8"?>
+<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>true</IsTruncated>
+<NextContinuationToken>to+ken=</NextContinuationToken><EncodingType>url</EncodingType>
+<Contents><Key>a%2Fb+c%2B%C3%A4%25</Key><LastModified>2026-11-30T18:16:34.999Z</LastModified>
+<ETag>&quot;abc-2&quot;</ETag><Size>7</Size><StorageClass>STANDARD</StorageClass></Contents>
+<CommonPrefixes><Prefix>p+q/</Prefix></CommonPrefixes></ListBucketResult>"""
+
+
+def test_a_listing_is_decoded() -> None:
+    found = listing(PAGE.encode())
+    (info,) = found.page.objects
+    assert (info.key, info.size, info.version) == ("a/b c+ä%", 7, "abc-2")
+    assert info.modified_at == datetime(2026, 11, 30, 18, 16, 34, tzinfo=UTC)
+    assert found.page.prefixes == ("p q/",)
+    assert found.token == "to+ken="
+    assert found.page.more
+
+
+def test_an_encoding_that_the_server_did_not_use_is_not_undone() -> None:
+    found = listing(PAGE.replace("<EncodingType>url</EncodingType>", "").encode())
+    assert found.page.objects[0].key == "a%2Fb+c%2B%C3%A4%25"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b'<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>',
+        b'<?xml version="1.0"?><!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>',
+        "<!DOCTYPE a><a/>".encode("utf-16"),
+        b"<a><![CDATA[x]]></a>",
+        b"<a>&undefined;</a>",
+        b"not xml",
+        b"",
+        b"<a>\x01</a>",
+        b'<?xml version="1.0" encoding="no-such"?><a/>',
+    ],
+)
+def test_no_declaration_and_no_garbage_is_read(document: bytes) -> None:
+    with pytest.raises(StorageError):
+        parse(document)
+    assert refusal(500, {}, document).code == ""
+
+
+@pytest.mark.parametrize("broken", ["<Size>x</Size>", ""])
+def test_a_listing_without_a_size_is_refused(broken: str) -> None:
+    with pytest.raises(StorageError):
+        listing(PAGE.replace("<Size>7</Size>", broken).encode())
+
+
+def test_keys_survive_a_batch() -> None:
+    keys = ["a&b<c>", "x\r\n\ty", "ä😀", "'\""]
+    root = parse(delete_request(keys))
+    assert [text(found, "Key") for found in root.iterfind("Object")] == keys
+    assert not is_expressible("a\x01")
+    assert is_expressible("a\nb😀")
+
+
+def test_failures_of_a_batch_are_read() -> None:
+    body = b"<DeleteResult><Error><Key>k</Key><Code>AccessDenied</Code></Error></DeleteResult>"
+    assert [(found.key, found.code) for found in delete_failures(body)] == [("k", "AccessDenied")]
+    assert delete_failures(b"") == []
+
+
+def test_a_completion_names_each_part_in_order() -> None:
+    root = parse(complete_request([('"a"', ""), ('"b"', "crc=")]))
+    parts = [(text(part, "PartNumber"), text(part, "ETag"), text(part, "ChecksumCRC32")) for part in root]
+    assert parts == [("1", '"a"', ""), ("2", '"b"', "crc=")]
+
+
+def test_pending_uploads_of_several_pages() -> None:
+    body = (
+        b"<R><IsTruncated>true</IsTruncated><NextKeyMarker>k</NextKeyMarker><NextUploadIdMarker>u</NextUploadIdMarker>"
+        b"<Upload><Key>k</Key><UploadId>u</UploadId><Initiated>2026-11-30T18:16:34.999Z</Initiated></Upload></R>"
+    )
+    found = pending_uploads(body)
+    assert (found.uploads[0].key, found.key_marker, found.id_marker) == ("k", "k", "u")
+
+
+@pytest.mark.parametrize("version", ["*", "", 'a"b', "a,b", "a\r\nx: y", "ä", " ", "a b"])
+def test_a_version_that_no_etag_can_be_matches_nothing(version: str) -> None:
+    assert quoted_version(version) is None
+
+
+@pytest.mark.parametrize("etag", ['"abc"', '"abc-2"', 'W/"abc"'])
+def test_versions_round_trip(etag: str) -> None:
+    assert quoted_version(plain_version(etag)) == etag
+
+
+def test_times_agree_whatever_their_form() -> None:
+    expected = datetime(2026, 11, 30, 18, 16, 34, tzinfo=UTC)
+    assert http_time("Mon, 30 Nov 2026 18:16:34 GMT") == expected
+    assert http_time("Mon, 30 Nov 2026 19:16:34 +0100") == expected
+    assert listed_time("2026-11-30T18:16:34Z") == expected
+    assert http_time("yesterday") is None
+    assert listed_time("") is None
+
+
+def test_headers_that_do_not_tell_are_refused() -> None:
+    with pytest.raises(StorageError):
+        object_info("k", {})
+    assert served_range({"Content-Range": "bytes 0-1/*"}) is None
