@@ -235,8 +235,8 @@ async def test_a_read_of_nothing_asks_what_is_there(client: MemoryObjectClient, 
     assert await requests(client, partial(content, provider, "/d")) == {"get": 1, "list": 1}
 
 
-async def test_identity_and_capabilities_ask_nothing(client: MemoryObjectClient, provider: ObjectStoreProvider) -> None:
-    assert await requests(client, partial(provider.identity, FILE)) == {}
+async def test_lineage_and_capabilities_ask_nothing(client: MemoryObjectClient, provider: ObjectStoreProvider) -> None:
+    assert await requests(client, partial(provider.lineage, FILE)) == {}
     assert await requests(client, partial(provider.capabilities, FILE)) == {}
 
 

@@ -163,7 +163,7 @@ async def test_a_prefix_is_a_root(client: MemoryObjectClient) -> None:
     assert await shown(provider, recursive=True) == [("file", "/f")]
     await provider.write(P("/d/g"), b"")
     assert "tenant/one/d/g" in client.all_keys()
-    assert await provider.identity(P("/f")) == await ObjectStoreProvider(client).identity(P("/tenant/one/f"))
+    assert await provider.lineage(P("/f")) == await ObjectStoreProvider(client).lineage(P("/tenant/one/f"))
 
 
 class TestFileAndDirectoryOfOneName:
