@@ -44,9 +44,8 @@ class StoragePath:
         """
         if isinstance(value, str):
             return _parse(value)
-        if isinstance(value, StoragePath):
-            return value
-        raise InvalidPathError(f"a path is text or a StoragePath, not {type(value).__name__}", path=repr(value))
+        _refuse_other_types(value)
+        return value
 
     @classmethod
     def _known(cls, text: str) -> StoragePath:
@@ -159,6 +158,11 @@ class StoragePath:
 
 PathLike = str | StoragePath
 """What a caller may pass as a path."""
+
+
+def _refuse_other_types(value: object) -> None:
+    if not isinstance(value, StoragePath):
+        raise InvalidPathError(f"a path is text or a StoragePath, not {type(value).__name__}", path=repr(value))
 
 
 def is_segment(name: str) -> bool:

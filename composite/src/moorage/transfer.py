@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import anyio
 
@@ -333,8 +334,10 @@ class _Tree:
 
 def _first(group: ExceptionGroup[Exception]) -> Exception:
     """The error that ended a group of tasks; what the others raised while they were stopped says nothing more."""
-    found = group.exceptions[0]
-    return _first(found) if isinstance(found, ExceptionGroup) else found
+    found: Exception = group.exceptions[0]
+    while isinstance(found, ExceptionGroup):
+        found = cast("ExceptionGroup[Exception]", found).exceptions[0]
+    return found
 
 
 async def _is_link(provider: Provider, path: StoragePath) -> bool:
