@@ -42,7 +42,7 @@ class TestStoresThatIgnoreConditions:
             provider.copy(P("/f"), P("/g"), absent),
             provider.delete(P("/f"), DeleteOptions(expected_version=version)),
         ):
-            with pytest.raises(UnsupportedError, match="check_then_write"):
+            with pytest.raises(UnsupportedError, match="guarded"):
                 await call
         assert client.all_keys() == ("f",)
         assert client.peek("f") == b"old"
