@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Final
 
 _PACKAGES: Final = ("moorage-core", "moorage-local", "anyio", "pluggy", "fsspec")
+_CLIENTS: Final = ("moorage-s3", "moorage-gcs", "aiobotocore", "aiohttp", "gcsfs", "obstore", "s3fs")
 _PROCESSORS: Final = Path("/proc/cpuinfo")
 
 
-def describe(file_system: str, *, quick: bool) -> dict[str, str]:
-    packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+def describe(file_system: str, *, quick: bool, stores: bool = False) -> dict[str, str]:
+    names = (*_PACKAGES, *_CLIENTS) if stores else _PACKAGES
+    packages = ", ".join(f"{name} {version(name)}" for name in names)
     described = {
         "machine": f"{platform.machine()}, {_processor()}, {os.cpu_count()} cores",
         "kernel": f"{platform.system()} {platform.release().partition('-')[0]}",

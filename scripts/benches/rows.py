@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-Unit = Literal["/s", "MiB/s", "MiB", "ms", "µs"]
+Unit = Literal["/s", "MiB/s", "MiB", "KiB", "ms", "µs"]
 Sign = Literal["≥", "≤", "<"]
 
-_DECIMALS: Final[dict[Unit, int]] = {"/s": 0, "MiB/s": 0, "MiB": 1, "ms": 2, "µs": 2}
+_DECIMALS: Final[dict[Unit, int]] = {"/s": 0, "MiB/s": 0, "MiB": 1, "KiB": 0, "ms": 2, "µs": 2}
 _NEXT_TO_NOTHING: Final[dict[Unit, float]] = {"MiB": 0.5}
 _WIDTHS: Final = (66, 12, 12, 8, 12, 3)
 _TITLES: Final = ("what", "ours", "theirs", "ratio", "aim", "met")
@@ -94,11 +94,16 @@ def _line(*cells: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Where to measure, how much, and whom to tell."""
+    """Where to measure, how much, and whom to tell.
+
+    Attributes:
+        reference: the directory with the reference system's packages.
+    """
 
     directory: Path
     quick: bool
     emit: Callable[[Row], None]
+    reference: Path | None = None
 
     def size(self, full: int, quick: int) -> int:
         return quick if self.quick else full

@@ -11,28 +11,30 @@ import anyio
 from scripts.demonstration.disk import snapshot
 from scripts.demonstration.stage import SECRET, Stage
 
-from moorage import InvalidPathError, MoorageError, PathEscapeError, ReadOnlyError, StaleFileError
+from moorage import Filesystem, InvalidPathError, MoorageError, PathEscapeError, ReadOnlyError, StaleFileError
 
-_ROUNDS: Final = 25
+ROUNDS: Final = 25
+ONE_WON: Final = "one won, one was stale"
 
 
 async def two_writers(stage: Stage) -> None:
     """Two writers who both read the same version write at once, on disk and in memory, again and again."""
     for path in ("/disk/plan.md", "/memory/plan.md"):
         outcomes: Counter[str] = Counter()
-        for _ in range(_ROUNDS):
-            outcomes[await _race(stage, path)] += 1
+        for _ in range(ROUNDS):
+            outcomes[await race(stage.tree, path)] += 1
         said = ", ".join(f"{outcome} ({count} rounds)" for outcome, count in outcomes.items())
-        stage.report.claim(f"of two writers one wins ({path})", said, outcomes == {"one won, one was stale": _ROUNDS})
+        stage.report.claim(f"of two writers one wins ({path})", said, outcomes == {ONE_WON: ROUNDS})
 
 
-async def _race(stage: Stage, path: str) -> str:
-    seen = await stage.tree.write_text(path, "draft")
+async def race(tree: Filesystem, path: str) -> str:
+    """Two writers with one expectation, once: what came of it."""
+    seen = await tree.write_text(path, "draft")
     results: dict[str, str] = {}
 
     async def write(name: str) -> None:
         try:
-            await stage.tree.write_text(path, f"by {name}", expected_version=seen.version or "")
+            await tree.write_text(path, f"by {name}", expected_version=seen.version or "")
             results[name] = "won"
         except StaleFileError:
             results[name] = "stale"
@@ -41,8 +43,8 @@ async def _race(stage: Stage, path: str) -> str:
         tasks.start_soon(write, "Ann")
         tasks.start_soon(write, "Ben")
     winners = [name for name, result in results.items() if result == "won"]
-    if len(winners) == 1 and await stage.tree.read_text(path) == f"by {winners[0]}":
-        return "one won, one was stale"
+    if len(winners) == 1 and await tree.read_text(path) == f"by {winners[0]}":
+        return ONE_WON
     return f"{len(winners)} won"
 
 
@@ -50,7 +52,7 @@ async def write_to_read_only(stage: Stage) -> None:
     """Every kind of change of the read-only mount, by names that would do no harm if one got through."""
     before = snapshot(stage.source)
     tree, name = stage.tree, "/python/moorage-demo"
-    refused = await _refused(
+    attempts = await refused(
         ReadOnlyError,
         write=tree.write_text(name, "x"),
         append=tree.append_text(name, "x"),
@@ -61,7 +63,7 @@ async def write_to_read_only(stage: Stage) -> None:
         make_dir=tree.make_dir(name),
         remove_dir=tree.remove_dir(name),
     )
-    stage.report.claim("the read-only mount refuses every change", *refused)
+    stage.report.claim("the read-only mount refuses every change", *attempts)
     same = snapshot(stage.source) == before
     stage.report.claim("and is as it was", f"{len(before):,} names, sizes and times looked at", same)
 
@@ -71,13 +73,13 @@ async def try_to_escape(stage: Stage) -> None:
     os.symlink(stage.outside, stage.disk / "door")
     os.symlink(stage.outside / "secret.txt", stage.disk / "window")
     tree = stage.tree
-    climbed = await _refused(
+    climbed = await refused(
         InvalidPathError,
         read=tree.read_text("/disk/../outside/secret.txt"),
         write=tree.write_text("/disk/../../planted.txt", "x"),
     )
     stage.report.claim("no path climbs out with '..'", *climbed)
-    through = await _refused(
+    through = await refused(
         PathEscapeError,
         read=tree.read_text("/disk/door/secret.txt"),
         read_link=tree.read_text("/disk/window"),
@@ -95,7 +97,7 @@ async def try_to_escape(stage: Stage) -> None:
     )
 
 
-async def _refused(kind: type[MoorageError], **attempts: Awaitable[object]) -> tuple[str, bool]:
+async def refused(kind: type[MoorageError], **attempts: Awaitable[object]) -> tuple[str, bool]:
     """What was measured, and whether every attempt ended in this error."""
     passed: list[str] = []
     for name, attempt in attempts.items():

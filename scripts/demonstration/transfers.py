@@ -20,7 +20,7 @@ async def import_standard_library(stage: Stage) -> None:
     """Copy the standard library, file by file and many at once, from ``/python`` to ``/disk/stdlib``."""
     started = time.monotonic()
     with watching("import") as watch:
-        await _copy_files(stage.tree, await find_wanted(stage.tree, StoragePath("/python")), watch)
+        await copy_files(stage.tree, await find_wanted(stage.tree, StoragePath("/python")), "/disk/stdlib", watch)
     seconds = time.monotonic() - started
     wanted, arrived = files_below(stage.source, wanted_only=True), files_below(stage.disk / "stdlib")
     size = sum(st.st_size for st in arrived.values())
@@ -43,7 +43,7 @@ async def copy_to_memory(stage: Stage) -> None:
     seconds = time.monotonic() - started
     wanted = checksums(stage.disk / "stdlib", files_below(stage.disk / "stdlib"))
     entries = [entry async for entry in stage.tree.scan_dir("/memory/stdlib", recursive=True)]
-    arrived = {_below(entry, "/memory/stdlib"): entry.stat.checksum for entry in entries if entry.is_file}
+    arrived = {below(entry, "/memory/stdlib"): entry.stat.checksum for entry in entries if entry.is_file}
     stage.report.claim(
         "a tree crosses from disk to memory, whole",
         f"{len(wanted.items() & arrived.items()):,} of {len(wanted):,} checksums equal, in {seconds:.1f} s",
@@ -67,11 +67,12 @@ async def find_wanted(tree: Filesystem, root: StoragePath) -> dict[str, Entry]:
             if entry.is_dir:
                 pending.append(entry.path)
             elif entry.is_file and is_wanted(entry.name, entry.stat.size):
-                found[_below(entry, str(root))] = entry
+                found[below(entry, str(root))] = entry
     return {path: found[path] for path in bounded(found)}
 
 
-async def _copy_files(tree: Filesystem, files: dict[str, Entry], watch: Watch) -> None:
+async def copy_files(tree: Filesystem, files: dict[str, Entry], destination: str, watch: Watch) -> None:
+    """Copy each from ``/python``, many at once."""
     total = sum(entry.stat.size for entry in files.values())
     pending = list(files.items())
     done = sent = 0
@@ -80,7 +81,7 @@ async def _copy_files(tree: Filesystem, files: dict[str, Entry], watch: Watch) -
         nonlocal done, sent
         while pending:
             path, entry = pending.pop()
-            stat = await tree.copy(f"/python/{path}", f"/disk/stdlib/{path}")
+            stat = await tree.copy(f"/python/{path}", f"{destination}/{path}")
             done, sent = done + 1, sent + stat.size
             watch(Progress(entry.path or StoragePath("/"), done, sent, len(files), total))
 
@@ -93,5 +94,6 @@ def _sizes(files: dict[str, os.stat_result]) -> dict[str, int]:
     return {path: st.st_size for path, st in files.items()}
 
 
-def _below(entry: Entry, root: str) -> str:
+def below(entry: Entry, root: str) -> str:
+    """The entry's path, relative to ``root``."""
     return str(entry.path).removeprefix(f"{root}/")

@@ -18,7 +18,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -33,9 +33,9 @@ _TIME_LIMIT: Final = 120
 
 
 class Page:
-    """The namespace and directory of one page's run."""
+    """The namespace and directory of one page's run, and what its commands find in their environment."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, environment: Mapping[str, str] | None = None) -> None:
         self.directory = directory
         self.namespace: dict[str, Any] = {"__name__": "__page__"}
         self.environment = {
@@ -43,6 +43,7 @@ class Page:
             "HOME": str(directory),
             "LANG": "C.UTF-8",
             "PYTHONPATH": str(directory),
+            **(environment or {}),
         }
 
     def run(self, blocks: list[Block], *, shell: bool) -> None:

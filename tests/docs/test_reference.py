@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from tests.docs.blocks import ROOT, table_rows
@@ -15,14 +15,18 @@ from tests.docs.blocks import ROOT, table_rows
 from moorage import errors, hookspecs, models, wrappers
 from moorage import provider as contract
 from moorage.cli import app, failures
+from moorage.config import ProviderOptions
 from moorage.filesystem import Filesystem
 from moorage.objects import ObjectClient, ObjectFeatures, client
 from moorage.provider import Provider
 from moorage.testing import Harness, ProviderConformance
+from moorage_gcs import GCSFilesystem, GCSOptions
 from moorage_local import LocalFilesystem
+from moorage_s3 import S3Filesystem, S3Options
 
 GUIDE = ROOT / "docs" / "guide.md"
 AUTHORS = ROOT / "docs" / "authors.md"
+STORES = ROOT / "docs" / "stores.md"
 
 CONSTANTS = {
     id(value): name
@@ -85,6 +89,27 @@ def test_every_wrapper_with_its_arguments() -> None:
 
 def test_the_local_filesystem_with_its_arguments() -> None:
     assert f"`{signature_of(LocalFilesystem)}`" in " ".join(GUIDE.read_text(encoding="utf-8").split())
+
+
+@pytest.mark.parametrize(
+    ("heading", "options", "filesystem"),
+    [("Options of S3", S3Options, S3Filesystem), ("Options of GCS", GCSOptions, GCSFilesystem)],
+)
+def test_every_option_of_a_store_with_its_default(
+    heading: str, options: type[ProviderOptions], filesystem: Callable[..., Any]
+) -> None:
+    fields = {name: field for name, field in options.model_fields.items() if name not in ProviderOptions.model_fields}
+    listed = [row[:2] for row in table_rows(STORES, heading)]
+    shown = {name: "" if field.is_required() else f"`{field.default!r}`" for name, field in fields.items()}
+    assert listed == [[f"`{name}`", default] for name, default in shown.items()]
+    positional = [name for name in inspect.signature(filesystem).parameters if name in fields]
+    assert positional[:2] == ["bucket", "prefix"]
+
+
+def test_every_value_of_conditional_write() -> None:
+    for options in (S3Options, GCSOptions):
+        values = get_args(options.model_fields["conditional_write"].annotation)
+        assert sorted(first_cells(STORES, "Stale writes")) == sorted(f'"{value}"' for value in values)
 
 
 def test_every_error_with_its_code_and_builtin() -> None:

@@ -10,6 +10,11 @@ import anyio
 import pytest
 from tests.docs.blocks import PAGES, ROOT, Block, blocks_of
 from tests.docs.running import LANGUAGES, NOT_RUN, Page, check_output, commands_of
+from tests.servers.gcs import LocalGCSServer
+from tests.servers.s3_server import S3Server
+
+STORES = ROOT / "docs" / "stores.md"
+"""What speaks of S3 and GCS: on asyncio only, with an environment that points at servers of these kinds."""
 
 
 def named(page: Path) -> str:
@@ -26,8 +31,30 @@ def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def servers(seaweedfs: S3Server, own_gcs_server: LocalGCSServer) -> dict[str, str]:
+    """The environment of somebody who has a bucket ``my-bucket`` on S3 and on GCS."""
+    seaweedfs.make_bucket("my-bucket")
+    own_gcs_server.make_bucket("my-bucket")
+    return {
+        "AWS_ENDPOINT_URL": seaweedfs.endpoint_url,
+        "AWS_ACCESS_KEY_ID": seaweedfs.access_key_id,
+        "AWS_SECRET_ACCESS_KEY": seaweedfs.secret_access_key,
+        "AWS_REGION": seaweedfs.region,
+        "STORAGE_EMULATOR_HOST": own_gcs_server.endpoint_url,
+    }
+
+
+def test_snippets_of_stores_do_what_the_page_says(
+    servers: dict[str, str], at: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in servers.items():
+        monkeypatch.setenv(name, value)
+    Page(at, servers).run(blocks_of(STORES), shell=True)
+
+
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", [page for page in PAGES if page != STORES], ids=named)
 def test_snippets_do_what_the_page_says(page: Path, backend: str, at: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = blocks_of(page)
     if backend == "trio" and not any(block.language == "python" for block in blocks):
