@@ -77,6 +77,7 @@ HARMLESS = {
         "below",
         "children",
         "get",
+        "hidden",
         "is_mount",
         "is_protected",
         "is_shadowed",

@@ -94,6 +94,11 @@ class MountTable(Generic[T]):
         """The mounts strictly below ``path``, sorted."""
         return ((mount, mounted) for mount, mounted in self._mounts.items() if mount.is_below(path))
 
+    def hidden(self) -> dict[StoragePath, tuple[StoragePath, ...]]:
+        """For each mount that has mounts inside it: the paths, within it, that these hide."""
+        inside = {mount: tuple(at.rebased(mount, _ROOT) for at, _ in self.below(mount)) for mount in self._mounts}
+        return {mount: paths for mount, paths in inside.items() if paths}
+
     def virtual_below(self, path: StoragePath) -> Iterator[StoragePath]:
         """The virtual directories strictly below ``path``, sorted."""
         return (above for above in sorted(self._virtual) if above.is_below(path))

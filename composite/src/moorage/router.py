@@ -13,6 +13,7 @@ from moorage.errors import (
     BusyError,
     MoorageError,
     NoMountError,
+    PathEscapeError,
     PathExistsError,
     PathIsDirectoryError,
     PathNotDirectoryError,
@@ -61,6 +62,7 @@ class MountRouter(Provider):
     def __init__(self, table: MountTable[Mount], *, bound: tuple[Mount, ...] | None = None) -> None:
         self._table = table
         self._bound = bound
+        self._outer = table.hidden()
 
     def bound(self, context: RequestContext) -> MountRouter:
         """The same tree with every resolver bound to one request. It opens and closes what it bound, nothing else."""
@@ -116,7 +118,7 @@ class MountRouter(Provider):
             writable = any(not mount.describe(at).read_only for at, mount in self._table.below(path))
             return Capabilities(writable=writable, conditional_write="none")
         try:
-            return await (await _open(found)).capabilities(found[2])
+            return await (await self._enter(found, check=False)).capabilities(found[2])
         except MoorageError as error:
             self._fail(error, found)
 
@@ -125,7 +127,7 @@ class MountRouter(Provider):
         if found is None:
             return tuple(f"{self.scheme}:{id(self)}:{above}" for above in (path, *path.parents))
         try:
-            return await (await _open(found)).lineage(found[2])
+            return await (await self._enter(found, check=False)).lineage(found[2])
         except MoorageError as error:
             self._fail(error, found)
 
@@ -135,17 +137,15 @@ class MountRouter(Provider):
         found = self._table.route(path)
         if found is None:
             raise self._no_mount(path)
-        _, mount, inner = found
         try:
-            return await (mount.ready or await mount.touch()).stat(inner)
+            return await (self._fast(found) or await self._enter(found)).stat(found[2])
         except MoorageError as error:
             self._fail(error, found)
 
     async def read(self, path: StoragePath, *, start: int = 0, end: int | None = None) -> Reader:
         found = self._route_file(path)
-        _, mount, inner = found
         try:
-            reader = await (mount.ready or await mount.touch()).read(inner, start=start, end=end)
+            reader = await (self._fast(found) or await self._enter(found)).read(found[2], start=start, end=end)
         except MoorageError as error:
             self._fail(error, found)
         if reader.data is not None:
@@ -160,10 +160,9 @@ class MountRouter(Provider):
 
     async def write(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
         found = await self._route_change(path)
-        _, mount, inner = found
         chunks = body if isinstance(body, bytes) else CallersChunks(body)
         try:
-            return await (mount.ready or await mount.touch()).write(inner, chunks, options)
+            return await (self._fast(found) or await self._enter(found)).write(found[2], chunks, options)
         except MoorageError as error:
             self._fail(error, found, chunks)
 
@@ -171,14 +170,14 @@ class MountRouter(Provider):
         found = await self._route_change(path)
         chunks = body if isinstance(body, bytes) else CallersChunks(body)
         try:
-            return await (await _open(found)).append(found[2], chunks, options)
+            return await (await self._enter(found)).append(found[2], chunks, options)
         except MoorageError as error:
             self._fail(error, found, chunks)
 
     async def delete(self, path: StoragePath, options: DeleteOptions = DELETE) -> None:
         found = await self._route_change(path)
         try:
-            await (await _open(found)).delete(found[2], options)
+            await (await self._enter(found, entry=True)).delete(found[2], options)
         except MoorageError as error:
             self._fail(error, found)
 
@@ -188,7 +187,8 @@ class MountRouter(Provider):
             await self._check_writable(dst)
             return await copy_file(Place(self, src), Place(self, dst), options)
         try:
-            return await (await _open(source)).copy(source[2], target[2], options)
+            await self._enter(target)
+            return await (await self._enter(source)).copy(source[2], target[2], options)
         except MoorageError as error:
             self._fail(error, source)
 
@@ -204,7 +204,8 @@ class MountRouter(Provider):
                 raise UnsupportedError("a directory moves to another mount file by file", path=str(src))
             return await move_file(Place(self, src), Place(self, dst), options)
         try:
-            return await (await _open(source)).move(source[2], target[2], options)
+            await self._enter(target, entry=True)
+            return await (await self._enter(source, entry=True)).move(source[2], target[2], options)
         except MoorageError as error:
             self._fail(error, source)
 
@@ -218,7 +219,7 @@ class MountRouter(Provider):
         if found is None:
             raise self._no_mount(path)
         try:
-            await (await _open(found)).make_dir(found[2], options)
+            await (await self._enter(found)).make_dir(found[2], options)
         except MoorageError as error:
             self._fail(error, found)
 
@@ -229,7 +230,7 @@ class MountRouter(Provider):
         if found is None:
             raise self._no_mount(path)
         try:
-            await (await _open(found)).remove_dir(found[2], recursive=recursive)
+            await (await self._enter(found)).remove_dir(found[2], recursive=recursive)
         except MoorageError as error:
             self._fail(error, found)
 
@@ -264,7 +265,7 @@ class MountRouter(Provider):
         mount_path, _, inner = found
         crowded = any(True for _ in self._table.below(path))
         try:
-            async with closing((await _open(found)).list(inner, recursive=recursive)) as entries:
+            async with closing((await self._enter(found)).list(inner, recursive=recursive)) as entries:
                 async for entry in entries:
                     if entry.error is not None:
                         self._correct(entry.error, found)
@@ -293,6 +294,27 @@ class MountRouter(Provider):
                     yield entry
         except MoorageError as error:
             yield replace(self._above(at), error=error)
+
+    def _fast(self, found: Route) -> Provider | None:
+        """The provider, where it is open and nothing is mounted inside its mount."""
+        return found[1].ready if found[0] not in self._outer else None
+
+    async def _enter(self, found: Route, *, entry: bool = False, check: bool = True) -> Provider:
+        """The open provider of a route. A link in it must not lead to what a mount inside it hides: that mount may be
+        read-only, or another tenant's. ``entry``: the operation is on the entry itself and follows no last link.
+
+        Raises:
+            PathEscapeError: it does.
+        """
+        mount_path, mount, inner = found
+        provider = mount.ready or await mount.touch()
+        hidden = self._outer.get(mount_path)
+        if hidden and check and (await provider.capabilities(inner)).symlinks:
+            lineage = await provider.lineage(inner.parent if entry else inner)
+            for below in hidden:
+                if (await provider.lineage(below))[0] in lineage:
+                    raise PathEscapeError("a link leads to what a mount hides", path=str(inner))
+        return provider
 
     def _above(self, path: StoragePath) -> Entry:
         """The entry of a mount point or virtual directory."""
@@ -341,11 +363,6 @@ class MountRouter(Provider):
         if error.path is None:
             error.path = str(found[2].rebased(_ROOT, found[0]))
         raise error
-
-
-async def _open(found: Route) -> Provider:
-    mount = found[1]
-    return mount.ready or await mount.touch()
 
 
 async def _touch_quietly(mount: Mount) -> None:

@@ -252,3 +252,36 @@ async def test_read_only_local_says_so_everywhere(tmp_path: Path) -> None:
         assert "read-only" in fs.instructions()
         assert not (await fs.capabilities()).writable
         assert Filesystem(Tracing(fs.provider)).info().read_only
+
+
+async def test_a_link_in_an_outer_mount_does_not_lead_to_what_an_inner_mount_hides(tmp_path: Path) -> None:
+    (tmp_path / "prot").mkdir()
+    (tmp_path / "prot" / "kept").write_text("kept")
+    (tmp_path / "free").mkdir()
+    for name, target in (("l", "prot"), ("m", "prot/kept"), ("n", "free")):
+        (tmp_path / name).symlink_to(target)
+    mounts = {"/w": LocalFilesystem(tmp_path), "/w/prot": LocalFilesystem(tmp_path / "prot", read_only=True)}
+    async with CompositeFilesystem(mounts, nested=True) as tree:
+        await tree.write_text("/w/n/f", "through a link to elsewhere")
+        assert await tree.read_text("/w/free/f") == "through a link to elsewhere"
+        for call in (
+            tree.write_text("/w/l/f", "x"),
+            tree.write_text("/w/m", "x"),
+            tree.append_text("/w/l/kept", "x"),
+            tree.delete("/w/l/kept"),
+            tree.make_dir("/w/l/d"),
+            tree.copy("/w/n/f", "/w/l/f"),
+            tree.move("/w/n/f", "/w/l/f"),
+            tree.move("/w/l/kept", "/w/f"),
+            tree.remove_dir("/w/l/d"),
+            tree.read_text("/w/m"),
+            tree.stat("/w/l/kept"),
+            tree.list_dir("/w/l"),
+        ):
+            with pytest.raises(PathEscapeError):
+                await call
+        with pytest.raises(ReadOnlyError):
+            await tree.write_text("/w/prot/f", "x")
+        await tree.delete("/w/l")
+        await tree.delete("/w/m")
+    assert [(path.name, path.read_text()) for path in (tmp_path / "prot").iterdir()] == [("kept", "kept")]
