@@ -44,6 +44,8 @@ def unchecked(client: MemoryObjectClient) -> ObjectStoreProvider:
 
 async def test_stat_of_a_file(client: MemoryObjectClient, provider: ObjectStoreProvider) -> None:
     assert await requests(client, partial(provider.stat, FILE)) == {"head": 1}
+    client.poke("Makefile", b"whatever its name")
+    assert await requests(client, partial(provider.stat, P("/Makefile"))) == {"head": 1}
 
 
 async def test_stat_of_a_file_just_written_whatever_its_name(

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from moorage.errors import (
     MoorageError,
@@ -17,8 +18,11 @@ from moorage.models import Kind, Stat
 from moorage.objects.client import ListOptions, ObjectClient, ObjectInfo, ObjectPage
 from moorage.objects.keys import FOLDER_SUFFIX, KeyMap, has_folder_suffix
 from moorage.objects.recent import RecentNames
-from moorage.objects.together import both, every
+from moorage.objects.together import both, every, unless
 from moorage.paths import StoragePath
+
+PATIENCE: Final = 0.02
+"""Seconds within which the answer about a file is awaited alone: most stores give it in less."""
 
 DIRECTORY = Stat(Kind.DIRECTORY)
 """What is known of any directory: the time of a marker says nothing about what the directory holds."""
@@ -105,20 +109,16 @@ class Lookup:
     async def stat(self, path: StoragePath) -> Stat:
         """The stat of the file, else of the directory.
 
-        A path that is likely a file is asked for as such first, so that it costs one request; otherwise both
-        questions are put at the same time. The guess decides the order only, never the answer.
+        A file costs one request. Whether it is a directory is asked as soon as it is known to be no file, or when
+        that takes longer than :data:`PATIENCE`; at once where this process made a directory there lately.
         """
         if path.is_root:
             return DIRECTORY
-        if self._is_likely_file(path):
-            file = await self.head(path)
-            is_directory = file is None and (await self.beside(path)).is_directory
-        else:
-            file, beside = await both(partial(self.head, path), partial(self.beside, path))
-            is_directory = beside.is_directory
+        patience = 0.0 if self._recent.kind(path) is Kind.DIRECTORY else PATIENCE
+        file, beside = await unless(partial(self.head, path), partial(self.beside, path), patience)
         if file is not None:
             return stat_of(file)
-        if is_directory:
+        if beside is not None and beside.is_directory:
             return DIRECTORY
         raise PathNotFoundError("no such file or directory", path=str(path))
 
@@ -192,9 +192,3 @@ class Lookup:
             async for page in pages:
                 return page
         return ObjectPage()
-
-    def _is_likely_file(self, path: StoragePath) -> bool:
-        known = self._recent.kind(path)
-        if known is not None:
-            return known is Kind.FILE
-        return "." in path.name[1:-1]

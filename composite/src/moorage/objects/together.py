@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TypeVar, cast
 
 import anyio
+from anyio.abc import TaskGroup
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -18,6 +19,47 @@ async def both(first: Callable[[], Awaitable[A]], second: Callable[[], Awaitable
         (cast("Callable[[], Awaitable[object]]", first), cast("Callable[[], Awaitable[object]]", second))
     )
     return cast("tuple[A, B]", found)
+
+
+async def unless(
+    first: Callable[[], Awaitable[A | None]], second: Callable[[], Awaitable[B]], patience: float
+) -> tuple[A | None, B | None]:
+    """The first result and, unless that is something, the second one.
+
+    The second call starts once the first came to nothing, or did not end within ``patience`` seconds; it is cancelled
+    when it turns out not to be needed.
+    """
+    found: list[A | None] = []
+    result: list[B] = []
+    errors: list[Exception] = []
+    nothing = anyio.Event()
+
+    async def run_first(group: TaskGroup) -> None:
+        try:
+            found.append(await first())
+        except Exception as error:
+            errors.append(error)
+        if errors or found[0] is not None:
+            group.cancel_scope.cancel()
+        else:
+            nothing.set()
+
+    async def run_second() -> None:
+        with anyio.move_on_after(patience):
+            await nothing.wait()
+        try:
+            result.append(await second())
+        except Exception as error:
+            errors.append(error)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run_first, group)
+        group.start_soon(run_second)
+    if found and found[0] is not None:
+        return found[0], None
+    if errors:
+        raise errors[0]
+    return None, result[0]
 
 
 async def every(calls: Iterable[Callable[[], Awaitable[A]]]) -> tuple[A, ...]:
