@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.integration.local.memory import directory_in_memory
 
 from moorage import Provider
 from moorage.testing import OnDisk, OnEveryLoop, ProviderConformance
@@ -19,3 +21,13 @@ class TestLocal(OnEveryLoop, OnDisk, ProviderConformance):
 
     async def leftovers(self) -> list[str]:
         return [found.name for found in self.root.rglob(".moorage-tmp-*")]
+
+
+class TestLocalInMemory(TestLocal):
+    """Small writes in the event loop itself."""
+
+    @pytest.fixture
+    def provider(self) -> Iterator[Provider]:
+        with directory_in_memory() as directory:
+            self.root = directory / "root"
+            yield LocalProvider(self.root)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,12 +12,23 @@ import anyio
 import pytest
 from tests.integration.local import competitors
 from tests.integration.local.competitors import PATIENCE
+from tests.integration.local.memory import directory_in_memory
 
 from moorage import ConflictError, DirectoryNotEmptyError, PathNotFoundError, StaleFileError
 from moorage_local import LocalFilesystem
 
 ROUNDS = 50
 WRITERS = 20
+
+
+@pytest.fixture(params=["disk", "memory"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """In memory, small writes are made in the event loops, beside those of workers."""
+    if request.param == "disk":
+        yield tmp_path
+    else:
+        with directory_in_memory() as directory:
+            yield directory
 
 
 @pytest.mark.anyio

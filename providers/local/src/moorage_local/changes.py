@@ -29,7 +29,7 @@ from moorage_local.failures import failures_at
 from moorage_local.locks import Contended
 from moorage_local.stats import check_expectation
 from moorage_local.temporaries import Sweeper
-from moorage_local.workers import Job, Withdrawn
+from moorage_local.workers import DECIDED, Job, Withdrawn
 
 T = TypeVar("T")
 
@@ -82,6 +82,8 @@ class Change(ABC, Generic[T]):
         self._seated = False
         self.contended = False
         """Whether it met a lock once: then it looks for the lock before it prepares anything anew."""
+        self.inline = False
+        """Whether it is attempted in the event loop, where nothing may wait."""
 
     @property
     def is_over(self) -> bool:
@@ -112,6 +114,16 @@ class Change(ABC, Generic[T]):
                 raise
             self._end()
             return result
+
+    def attempt_inline(self) -> T | None:
+        """Make the change in the event loop; ``None`` when a worker has to attempt it, for which nothing is lost."""
+        self.inline = True
+        try:
+            return self.attempt(DECIDED)
+        except Contended:
+            return None
+        finally:
+            self.inline = False
 
     def _rest(self) -> None:
         self.contended = True

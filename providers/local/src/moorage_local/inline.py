@@ -1,8 +1,8 @@
-"""Reads and stats that need no thread, because nothing in them can wait for a disk.
+"""Reads, stats and writes that need no thread, because nothing in them can wait for a disk.
 
 ``RESOLVE_CACHED`` makes the kernel refuse what is not in its caches, ``RWF_NOWAIT`` what is not in memory. Whatever is
 refused, unusual or an error goes to a worker, which decides anew. Network and user-space file systems are left out:
-their caches may ask a server.
+their caches may ask a server. Writes are for file systems in memory only.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ import stat as posix
 from typing import Final
 
 from moorage import PathNotFoundError, Reader, Stat, StoragePath
+from moorage_local.containment import Place
 from moorage_local.handles import Handle
 from moorage_local.kernel import (
+    BENEATH,
     BENEATH_CACHED,
     IN_MEMORY,
     O_PATH,
+    OPEN_DIR,
     REMOTE,
+    RESOLVE_NO_XDEV,
     SIZE_OF_HOW,
     file_system,
     how,
@@ -27,10 +31,15 @@ from moorage_local.kernel import (
     openat2_works,
 )
 from moorage_local.stats import stat_from
+from moorage_local.writing import Replace
 
 _LIMIT: Final = 64 << 10
+_REPLACED_LIMIT: Final = 1 << 20
+"""How large a file may be whose memory is given back at once when it is replaced."""
 _LOOK: Final = how(O_PATH | os.O_CLOEXEC, BENEATH_CACHED)
 _READ: Final = how(os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, BENEATH_CACHED)
+_HERE: Final = how(OPEN_DIR & ~os.O_NOFOLLOW, BENEATH | RESOLVE_NO_XDEV)
+_THERE: Final = how(O_PATH | os.O_CLOEXEC, BENEATH | RESOLVE_NO_XDEV)
 _NOWAIT: Final[int] = getattr(os, "RWF_NOWAIT", 0)
 
 
@@ -90,6 +99,40 @@ class Inline:
         finally:
             os.close(fd)
         return None if data is None else Reader(stat_from(st), data)
+
+    def write(self, change: Replace, size: int) -> Stat | None:
+        """Write little in memory, unless a lock is held, the directory is to be swept, or anything is unusual.
+
+        Raises:
+            MoorageError: the write is refused, as by a worker.
+        """
+        if not self._in_memory or size > _LIMIT or change.disk.root.durable:
+            return None
+        place = self._place(change.path)
+        if place is None:
+            return None
+        if place.seen is not None and place.seen.st_size > _REPLACED_LIMIT:
+            place.close()
+            return None
+        return change.write_at(place)
+
+    def _place(self, path: StoragePath) -> Place | None:
+        """Where a write goes, no link on the way or there, and all in the file system of the root."""
+        parent, _, name = path.relative.encode().rpartition(b"/")
+        if self._open is None or not name:
+            return None
+        fd = self._open(self._root.fd, parent or b".", _HERE, SIZE_OF_HOW)
+        if fd < 0:
+            return None
+        place = Place(Handle(fd), name)
+        fd = self._open(fd, name, _THERE, SIZE_OF_HOW)
+        if fd >= 0:
+            place.seen = os.fstat(fd)
+            os.close(fd)
+        elif last_error() != errno.ENOENT:
+            place.close()
+            return None
+        return place
 
     def _read(self, fd: int, start: int, size: int) -> bytes | None:
         """The bytes, if all of them are in memory."""

@@ -113,7 +113,9 @@ openat2: Final = _bind_openat2(_load(ctypes.CDLL))
 """For a worker thread: other threads run while it waits for a disk."""
 
 openat2_inline: Final = _bind_openat2(_load(ctypes.PyDLL))
-"""For the event loop's own thread, with ``RESOLVE_CACHED`` only: it cannot wait, so no other thread gets a turn."""
+"""For the event loop's own thread, with ``RESOLVE_CACHED`` or within a file system in memory only: it
+cannot wait, so no other thread gets a turn.
+"""
 
 
 def _bind_renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:

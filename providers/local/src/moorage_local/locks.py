@@ -33,8 +33,15 @@ class _Stripes:
     def reset(self) -> None:
         self._locks = [threading.Lock() for _ in range(_STRIPES)]
 
+    def of_one(self, st: os.stat_result) -> threading.Lock:
+        return self._locks[hash(_identity(st)) % _STRIPES]
+
     def of(self, keys: list[tuple[int, int]]) -> list[threading.Lock]:
         return [self._locks[stripe] for stripe in sorted({hash(key) % _STRIPES for key in keys})]
+
+
+def _identity(st: os.stat_result) -> tuple[int, int]:
+    return st.st_dev, st.st_ino
 
 
 _stripes: Final = _Stripes()
@@ -44,19 +51,27 @@ os.register_at_fork(after_in_child=_stripes.reset)
 class DirectoryLock:
     """``with DirectoryLock(a, b):`` holds one or two directories, in the order of device and inode.
 
+    Args:
+        patient: whether the calling thread may wait for another thread's last check and rename.
+
     Raises:
         Contended: another thread or process holds one of them.
     """
 
-    __slots__ = ("_flocked", "_handles", "_stripes", "stats")
+    __slots__ = ("_flocked", "_handles", "_stripes", "_turn", "stats")
 
-    def __init__(self, *handles: int) -> None:
+    def __init__(self, *handles: int, patient: bool = True) -> None:
+        self._turn = _TURN if patient else 0
         self.stats = [os.fstat(handle) for handle in handles]
         """The stat of each directory, as given."""
-        by_identity = {(st.st_dev, st.st_ino): handle for st, handle in zip(self.stats, handles, strict=True)}
-        keys = sorted(by_identity)
-        self._handles = [by_identity[key] for key in keys]
-        self._stripes = _stripes.of(keys)
+        if len(handles) == 1:
+            self._handles = list(handles)
+            self._stripes = [_stripes.of_one(self.stats[0])]
+        else:
+            by_identity = {_identity(st): handle for st, handle in zip(self.stats, handles, strict=True)}
+            keys = sorted(by_identity)
+            self._handles = [by_identity[key] for key in keys]
+            self._stripes = _stripes.of(keys)
         self._flocked: list[int] = []
 
     @property
@@ -68,7 +83,7 @@ class DirectoryLock:
         held: list[threading.Lock] = []
         try:
             for stripe in self._stripes:
-                if not stripe.acquire(timeout=_TURN):
+                if not stripe.acquire(timeout=self._turn):
                     raise Contended
                 held.append(stripe)
             for handle in self._handles:

@@ -59,7 +59,10 @@ _LONGEST_PAUSE: Final = 0.02
 _LONGEST_PAUSE_OF_MANY: Final = 0.5
 _UNDO_WITHIN: Final = 0.04
 _INLINE_IN_A_ROW: Final = 16
-"""How many inline calls may pass before the event loop gets a turn."""
+"""How many inline looks, or as much work in writes, may pass before the event loop gets a turn."""
+_INLINE_IN_A_TURN: Final = 160
+"""How much of it may pass in one turn of the event loop, each task being let do some, before writes go to workers."""
+_WRITE_IN_LOOKS: Final = 4
 
 
 class LocalProvider(Provider):
@@ -75,8 +78,9 @@ class LocalProvider(Provider):
     changes with the content, and also when only times, mode or the number of hard links change. A file whose time is
     the last that its file system can store keeps it when it is replaced; its version still changes.
 
-    Small reads and stats of what is in memory need no thread; every 16th of them lets the event loop run, so that a
-    cancellation may come up to 15 such calls late.
+    Small reads and stats of what is in memory need no thread, nor do small writes where the file system itself is in
+    memory (tmpfs); every 16th look and 4th write lets the event loop run, so that a
+    cancellation may come so many calls late.
 
     Names that start with ``.moorage-tmp-`` are the provider's own: hidden, and refused as paths.
 
@@ -107,7 +111,7 @@ class LocalProvider(Provider):
         self._directory: RootDirectory | None = None
         self._disk_or_none: Disk | None = None
         self._inline: Inline | None = None
-        self._inline_calls = 0
+        self._inline_work = 0
         self._inline_turn = 0
 
     # Opening and closing
@@ -235,18 +239,20 @@ class LocalProvider(Provider):
         root = (await self._disk(path)).root
         return await QUICK.run(lambda _: read_range(root, path, start, end), path)
 
-    async def _breathe(self) -> None:
-        """Let others run, and a cancellation in, every so many inline calls of all tasks together: once they are used
-        up everybody waits, until the event loop has been round.
+    async def _breathe(self, work: int = 1) -> None:
+        """Let others run, and a cancellation in, after so much inline work of all tasks together: once it is used up
+        everybody waits, until the event loop has been round.
         """
-        self._inline_calls += 1
-        if self._inline_calls < _INLINE_IN_A_ROW:
+        self._inline_work += work
+        if self._inline_work < _INLINE_IN_A_ROW:
             return
         turn = self._inline_turn
-        await anyio.lowlevel.checkpoint()
-        if turn == self._inline_turn:
-            self._inline_turn += 1
-            self._inline_calls = 0
+        try:
+            await anyio.lowlevel.checkpoint()
+        finally:
+            if turn == self._inline_turn:
+                self._inline_turn += 1
+                self._inline_work = 0
 
     # Changing
 
@@ -263,9 +269,13 @@ class LocalProvider(Provider):
             return await self._filled(change, stream, first, second)
 
     async def _write(self, path: StoragePath, data: bytes, options: WriteOptions) -> Stat:
-        return await self._change(
-            Replace(await self._made(path, options), path, options, BytesSource(data)), _lane(data)
-        )
+        change = Replace(await self._made(path, options), path, options, BytesSource(data))
+        if self._inline is not None and self._inline_work < _INLINE_IN_A_TURN:
+            written = self._inline.write(change, len(data))
+            if written is not None:
+                await self._breathe(_WRITE_IN_LOOKS)
+                return written
+        return await self._change(change, _lane(data))
 
     async def append(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
         refuse_reserved(path)

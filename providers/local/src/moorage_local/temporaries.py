@@ -116,11 +116,15 @@ class Sweeper:
         self._lock = threading.Lock()
 
     def after_write(self, directory: int, st: os.stat_result) -> None:
-        if self._is_due(st):
+        if self._take_turn(st):
             with contextlib.suppress(OSError):
                 sweep_directory(directory, OLD)
 
-    def _is_due(self, st: os.stat_result) -> bool:
+    def is_due(self, st: os.stat_result) -> bool:
+        """Whether a write to this directory would sweep it."""
+        return self._next.get((st.st_dev, st.st_ino), 0.0) <= time.monotonic()
+
+    def _take_turn(self, st: os.stat_result) -> bool:
         key = (st.st_dev, st.st_ino)
         now = time.monotonic()
         with self._lock:

@@ -294,6 +294,21 @@ LONG: Final = Workers("moorage-local-long", 4)
 """Steps of listings, removals, copies and streams."""
 
 
+class _NoSink:
+    def post(self, job: Job[Any]) -> None:
+        """Nobody waits."""
+
+
+def _decided() -> Job[Any]:
+    job: Job[Any] = Job(lambda _: None, StoragePath("/"), _NoSink())
+    job.commit()
+    return job
+
+
+DECIDED: Final = _decided()
+"""What a change is given that no worker makes and no cancellation reaches: it is past its point of no return."""
+
+
 def _at_exit() -> None:
     end = time.monotonic() + _SETTLE_AT_EXIT
     for lane in (QUICK, LONG):

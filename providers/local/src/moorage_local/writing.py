@@ -14,7 +14,7 @@ from moorage_local.changes import Change, Disk, check_destination, destination, 
 from moorage_local.containment import Place, is_link
 from moorage_local.handles import Handle
 from moorage_local.kernel import rename_if_free
-from moorage_local.locks import DirectoryLock
+from moorage_local.locks import DirectoryLock, Longer
 from moorage_local.sources import BytesSource, FileSource, Source
 from moorage_local.stats import later_than, stat_from
 from moorage_local.temporaries import KEPT_MODE, Temporary
@@ -48,8 +48,21 @@ class Replace(Change[Stat]):
         self._link: os.stat_result | None = None
         self._dressed = False
 
+    def write_at(self, place: Place) -> Stat | None:
+        """Attempt it in the event loop, at a place where nothing waits for a disk; ``None``: a worker goes on."""
+        self._place = place
+        return self.attempt_inline()
+
     def make(self, job: Job[Any]) -> Stat:
-        return retried(lambda: self._make_once(job), self.release, self.path)
+        if not self.inline:
+            return retried(lambda: self._make_once(job), self.release, self.path)
+        try:
+            return self._make_once(job)
+        except OSError as error:
+            if isinstance(error, MoorageError):
+                raise
+            self.release()
+            raise Longer from None
 
     def _make_once(self, job: Job[Any]) -> Stat:
         if self._temporary is None:
@@ -59,7 +72,9 @@ class Replace(Change[Stat]):
 
     def open(self) -> None:
         """Find the place, refuse what can be refused now, and start a temporary there."""
-        place = self._place = destination(self.disk, self.path, self.options)
+        place = self._place if self.inline else None
+        if place is None:
+            place = self._place = destination(self.disk, self.path, self.options)
         present = self._present = place.seen
         self._link = self.link_to(place)
         if is_link(present):
@@ -91,13 +106,15 @@ class Replace(Change[Stat]):
             temporary.dress(self._present, self.options.mode)
             self._dressed = True
             self.disk.sync(temporary.fd)
-        with DirectoryLock(place.dir) as lock:
+        with DirectoryLock(place.dir, patient=not self.inline) as lock:
             present = place.lstat()
             if is_link(present):
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             self.check(place, present)
             if _garb(present) != _garb(self._present):
                 temporary.dress(present, self.options.mode)
+            if self.inline and self.disk.sweeper.is_due(lock.stats[0]):
+                raise Longer
             job.commit()
             if self.options.overwrite:
                 os.rename(temporary.name, place.name, src_dir_fd=place.dir, dst_dir_fd=place.dir)
@@ -106,7 +123,8 @@ class Replace(Change[Stat]):
             written = os.fstat(temporary.fd)
             temporary.close()
         self.disk.sync(place.dir)
-        self.disk.sweeper.after_write(place.dir, lock.stats[0])
+        if not self.inline:
+            self.disk.sweeper.after_write(place.dir, lock.stats[0])
         return stat_from(written)
 
     def release(self) -> None:
