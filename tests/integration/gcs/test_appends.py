@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import anyio
+import anyio.to_thread
 import pytest
 from tests.integration.gcs.support import opened
+from tests.servers.faults import Rule, gcs_error
 from tests.servers.gcs import LocalGCSServer
 from tests.servers.proxy import Proxy
 
-from moorage import Filesystem, StaleFileError
+from moorage import ConflictError, Filesystem, InvalidPathError, StaleFileError
 from moorage_gcs import GCSProvider
 from moorage_gcs.appending import FROM_SIZE, RESERVED
+from moorage_gcs.probing import PROBE_NAME
 
 pytestmark = pytest.mark.anyio
 
@@ -79,3 +85,56 @@ async def test_what_a_killed_append_left_is_never_listed_and_is_swept(gcs_server
         await fs.append_bytes("/log", b"x")
         assert gcs_server.keys(bucket=bucket) == ["log"]
         assert await fs.provider.sweep_leftovers(0) == 0
+
+
+async def test_names_for_a_moment_are_nobodys_files(gcs_server: LocalGCSServer, bucket: str) -> None:
+    """They are never listed, and swept: a file there would get lost."""
+    async with opened(gcs_server, bucket, name_checks=False) as fs:
+        for path in (f"/{RESERVED}mine", f"/{PROBE_NAME}mine"):
+            calls: list[Callable[[], Awaitable[object]]] = [
+                partial(fs.write_bytes, path, b"x"),
+                partial(fs.append_bytes, path, b"x"),
+                partial(fs.copy, "/log", path),
+                partial(fs.move, "/log", path),
+            ]
+            for call in calls:
+                with pytest.raises(InvalidPathError, match="kept for"):
+                    await call()
+        with pytest.raises(InvalidPathError, match="kept for"):
+            await fs.make_dir(f"/{RESERVED}")
+    assert gcs_server.keys(bucket=bucket) == ["log"]
+
+
+async def test_two_may_sweep_at_once(gcs_proxy: Proxy, gcs_server: LocalGCSServer, bucket: str) -> None:
+    gcs_server.put(f"{RESERVED}old", b"x", bucket=bucket)
+    gcs_proxy.add(Rule(gcs_error(412, "conditionNotMet"), kind="delete", times=1))
+    async with opened(gcs_proxy, bucket) as fs:
+        assert isinstance(fs.provider, GCSProvider)
+        assert await fs.provider.sweep_leftovers(-60) == 0
+        assert await fs.provider.sweep_leftovers(-60) == 1
+
+
+async def test_what_is_composed_has_one_storage_class(gcs_server: LocalGCSServer, bucket: str) -> None:
+    objects = gcs_server.state.buckets[bucket].objects
+    objects["log"] = replace(objects["log"], fields={"storageClass": "NEARLINE"})
+    async with opened(gcs_server, bucket, storage_class="COLDLINE") as fs:
+        await fs.append_bytes("/log", b"x")
+    assert objects["log"].fields["storageClass"] == "NEARLINE"
+    assert gcs_server.get("log", bucket=bucket) == LARGE + b"x"
+
+
+async def test_a_lost_append_is_not_made_twice(gcs_server: LocalGCSServer, gcs_proxy: Proxy, bucket: str) -> None:
+    """The repetition meets 404: the generation that it is made from is gone, by its own first attempt."""
+    gcs_proxy.add(Rule(gcs_error(503, retry_after=1, after=True), kind="compose", times=1))
+
+    async def other() -> None:
+        await anyio.to_thread.run_sync(gcs_proxy.wait_for, "compose")
+        await anyio.sleep(0.3)
+        gcs_server.put("log", (gcs_server.get("log", bucket=bucket) or b"") + b"other", bucket=bucket)
+
+    async with opened(gcs_proxy, bucket) as fs, anyio.create_task_group() as group:
+        group.start_soon(other)
+        with pytest.raises(ConflictError) as caught:
+            await fs.append_bytes("/log", b"own ")
+    assert not caught.value.retryable
+    assert gcs_server.get("log", bucket=bucket) == LARGE + b"own other"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import anyio.to_thread
 import pytest
 from tests.integration.gcs.support import CHUNK, opened, pending
+from tests.servers.faults import Rule, Stall
 from tests.servers.gcs import LocalGCSServer
+from tests.servers.proxy import Proxy
 
 from moorage import Filesystem, Stat
 from moorage.testing import Chunks, Outcome, cancel_everywhere
@@ -46,3 +50,19 @@ async def test_cancelled_at_every_await(gcs_server: LocalGCSServer, name: str, n
 
         awaits = await cancel_everywhere(prepare, lambda: change(fs), check, native=native)
     assert awaits >= (2 if name == "small" else 6)
+
+
+async def test_cancelled_once_more_while_it_clears_up(gcs_server: LocalGCSServer, gcs_proxy: Proxy) -> None:
+    bucket = gcs_server.make_bucket()
+    gcs_proxy.add(Rule(Stall(seconds=0.5, after=True), kind="resumable_start"))
+    async with opened(gcs_proxy, bucket) as fs:
+        task = asyncio.create_task(fs.write_bytes("/file", NEW))
+        await anyio.to_thread.run_sync(gcs_proxy.wait_for, "resumable_start")
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0.02)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await anyio.to_thread.run_sync(gcs_proxy.wait_for, "resumable_cancel")
+        await asyncio.sleep(0.1)
+    assert pending(gcs_server, bucket) == []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -254,3 +256,36 @@ async def test_a_stale_write_is_stale_in_every_way(gcs_server: LocalGCSServer, b
                 await call()
         assert await fs.read_bytes("/file") == b"new"
     assert pending(gcs_server, bucket) == []
+
+
+async def test_another_copy_of_the_same_object_is_not_taken_for_the_own(gcs_proxy: Proxy, bucket: str) -> None:
+    async with opened(gcs_proxy, bucket, name_checks=False) as fs:
+        await fs.write_bytes("/source", b"x")
+        there = await fs.copy("/source", "/copied")
+        gcs_proxy.add(Rule(gcs_error(503), kind="rewrite", times=1))
+        with pytest.raises((PathExistsError, ConflictError)):
+            await fs.copy("/source", "/copied", overwrite=False)
+        assert await fs.stat("/copied") == there
+
+
+async def test_what_was_there_before_is_not_taken_for_what_was_moved(
+    gcs_server: LocalGCSServer, gcs_proxy: Proxy, bucket: str
+) -> None:
+    """The request never arrived, and the source is gone: deleted by somebody else."""
+    gcs_server.put("source", b"new", bucket=bucket)
+    gcs_server.put("there", b"old", bucket=bucket)
+    objects = gcs_server.state.buckets[bucket].objects
+    then = objects["there"].created - timedelta(hours=1)
+    objects["there"] = replace(objects["there"], created=then, generation=int(then.timestamp() * 1e6))
+    gcs_proxy.add(Rule(Stall(seconds=0.3), kind="move", times=1))
+
+    async def other() -> None:
+        await anyio.to_thread.run_sync(gcs_proxy.wait_for, "move")
+        gcs_server.delete("source", bucket=bucket)
+
+    async with opened(gcs_proxy, bucket, name_checks=False, read_timeout=0.1) as fs:
+        async with anyio.create_task_group() as group:
+            group.start_soon(other)
+            with pytest.raises((ConflictError, FileNotFoundError)):
+                await fs.move("/source", "/there")
+        assert await fs.read_bytes("/there") == b"old"

@@ -11,10 +11,10 @@ import threading
 import anyio
 import pytest
 import trio
-from tests.integration.gcs.support import CHUNK
+from tests.integration.gcs.support import CHUNK, opened
 from tests.servers.gcs import LocalGCSServer
 
-from moorage import BlockingFilesystem, ClosedError, UnsupportedError
+from moorage import BlockingFilesystem, ClosedError, MoorageError, OperationTimeoutError, UnsupportedError
 from moorage_gcs import GCSFilesystem
 
 
@@ -153,3 +153,37 @@ async def open_it():
 def _without_loops(text: str) -> list[str]:
     """The event loop of a daemon thread is nobody's to close."""
     return [line for line in text.splitlines() if "unclosed event loop" not in line and "_warn(" not in line]
+
+
+def test_closing_ends_downloads_that_are_under_way(own_gcs_server: LocalGCSServer) -> None:
+    own_gcs_server.put("loops/large", bytes(16 << 20))
+
+    async def main() -> None:
+        fs = filesystem(own_gcs_server)
+        await fs.init()
+        async with fs.open_read("/large") as reader:
+            chunks = aiter(reader)
+            await anext(chunks)
+            await fs.aclose()
+            with anyio.fail_after(5), pytest.raises(MoorageError) as caught:
+                while True:
+                    await anext(chunks)
+        assert "provider failed" not in str(caught.value)
+
+    asyncio.run(main())
+
+
+def test_a_connection_is_waited_for_with_a_limit(own_gcs_server: LocalGCSServer) -> None:
+    """Who reads with the only connection, and asks for something else meanwhile, would wait for ever."""
+    own_gcs_server.put("large", bytes(16 << 20))
+
+    async def main() -> None:
+        limits = {"max_connections": 1, "connect_timeout": 0.2, "read_timeout": 0.2, "retries": 0}
+        async with opened(own_gcs_server, own_gcs_server.bucket, **limits) as fs:
+            async with fs.open_read("/large") as reader:
+                await anext(aiter(reader))
+                with anyio.fail_after(5), pytest.raises(OperationTimeoutError):
+                    await fs.stat("/large")
+            assert (await fs.stat("/large")).size == 16 << 20
+
+    asyncio.run(main())

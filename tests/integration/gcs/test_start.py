@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from google.auth.credentials import AnonymousCredentials
 from google.oauth2.credentials import Credentials as UserCredentials
@@ -20,7 +22,14 @@ from tests.servers.gcs.calls import json_answer
 from tests.servers.gcs.state import Access
 from tests.servers.proxy import Proxy
 
-from moorage import PermissionDeniedError, TransferError, UnavailableError, UnsupportedError, open_url
+from moorage import (
+    OperationTimeoutError,
+    PermissionDeniedError,
+    TransferError,
+    UnavailableError,
+    UnsupportedError,
+    open_url,
+)
 from moorage_gcs import GCSFilesystem
 
 pytestmark = pytest.mark.anyio
@@ -239,3 +248,41 @@ async def test_a_large_copy_takes_several_requests(own_gcs_server: LocalGCSServe
     async with GCSFilesystem(own_gcs_server.bucket, "", own_gcs_server.endpoint_url) as fs:
         await fs.copy("/large", "/copy", overwrite=False)
     assert own_gcs_server.get("copy") == data
+
+
+@pytest.mark.parametrize("given", [(), ("a",), ("a", "b"), ("a", "b", "c"), ("a", float("nan")), ("a", 10**400), b"a"])
+async def test_what_is_no_token_is_said(gcs_server: LocalGCSServer, given: Any) -> None:
+    assert "no credentials: what was given" in await refusal(gcs_server, gcs_server.bucket, credentials=lambda: given)
+
+
+@pytest.fixture
+def silence() -> Iterator[str]:
+    """A server that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+async def test_nobody_waits_for_a_token_for_ever(
+    gcs_server: LocalGCSServer, silence: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def never() -> str:
+        await anyio.sleep_forever()
+        return ""
+
+    user = UserCredentials(  # type: ignore[no-untyped-call]
+        None, refresh_token="r", token_uri=f"http://{silence}/token", client_id="id", client_secret="sec"
+    )
+    for name in ("GCE_METADATA_HOST", "GCE_METADATA_IP"):
+        monkeypatch.setenv(name, silence)
+    for name in ("GOOGLE_APPLICATION_CREDENTIALS", "STORAGE_EMULATOR_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
+    ways: list[dict[str, Any]] = [
+        {"credentials": never, "endpoint_url": gcs_server.endpoint_url},
+        {"credentials": user, "endpoint_url": gcs_server.endpoint_url},
+        {},  # Google's chain, which asks the machine where it runs
+    ]
+    for way in ways:
+        fs = GCSFilesystem("bucket1", connect_timeout=0.2, read_timeout=0.2, retries=0, **way)
+        with anyio.fail_after(5), pytest.raises(OperationTimeoutError, match="token"):
+            await fs.provider.start()

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import pytest
 from tests.integration.s3.support import PART, opened, probed, provider_of
-from tests.servers.faults import DropResponse, Rule, s3_error
+from tests.servers.faults import DropResponse, Rule, StripConditions, s3_error
 from tests.servers.proxy import Proxy
 from tests.servers.s3_server import S3Server
 
-from moorage import PathExistsError, PathNotFoundError, PermissionDeniedError, StaleFileError
+from moorage import LimitExceededError, PathExistsError, PathNotFoundError, PermissionDeniedError, StaleFileError
 from moorage_s3 import S3Filesystem
 from moorage_s3.copying import Copying
 
@@ -59,6 +59,25 @@ async def test_a_large_copy_obeys_its_conditions(fs: S3Filesystem, seaweedfs: S3
         await fs.copy("/src", "/dst", expected_version=old.version or "")
     assert (await fs.stat("/dst")).version == new.version
     assert seaweedfs.pending_uploads() == []
+
+
+async def test_a_large_copy_keeps_its_condition_where_completions_do_not(s3_proxy: Proxy) -> None:
+    s3_proxy.add(Rule(StripConditions(), kind="complete_multipart_upload"))
+    async with opened(s3_proxy) as fs:
+        await probed(fs)
+        do = provider_of(fs).client._do  # type: ignore[attr-defined]
+        dialect = replace(do.copying._dialect, multipart_copy_from=PART, copy_part_size=PART)
+        do.copying = Copying(do.sender, dialect, do.uploading, do.write_marks)
+        await fs.write_bytes("/src", BODY)
+        old = await fs.write_bytes("/dst", b"old")
+        await fs.write_bytes("/dst", b"new", expected_version=old.version or "")
+        with pytest.raises(StaleFileError):
+            await fs.copy("/src", "/dst", expected_version=old.version or "")
+        assert await fs.read_bytes("/dst") == b"new"
+        do.copying = Copying(do.sender, replace(dialect, largest_put=PART), do.uploading, do.write_marks)
+        with pytest.raises(LimitExceededError):
+            await fs.copy("/src", "/free", overwrite=False)
+        assert not await fs.exists("/free")
 
 
 async def test_a_large_copy_that_fails_is_aborted(fs: S3Filesystem, s3_proxy: Proxy, seaweedfs: S3Server) -> None:

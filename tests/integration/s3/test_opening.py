@@ -135,6 +135,20 @@ async def test_credentials_that_ran_out_are_fetched_again(s3_proxy: Proxy, statu
     assert "expired" in str(error)
 
 
+async def test_keys_are_fetched_again_when_a_head_is_refused_without_a_word(s3_proxy: Proxy) -> None:
+    given: list[Credentials] = []
+
+    async def call() -> Credentials:
+        given.append(Credentials("testkey", "testsecret"))
+        return given[-1]
+
+    async with opened(s3_proxy, credentials=call) as fs:
+        await fs.write_text("/file", "x")
+        s3_proxy.add(Rule(Answer(400), kind="head_object", nth=1))
+        assert (await fs.stat("/file")).size == 1
+    assert len(given) == 2
+
+
 async def test_nobody_there_is_unavailable(s3_proxy: Proxy) -> None:
     s3_proxy.add(Rule(DropRequest()))
     error = await refusal(s3_proxy)

@@ -52,6 +52,18 @@ async def test_the_answer_is_kept_for_the_same_identity_alone(s3_proxy: Proxy) -
         assert provider_of(other).client._findings is None  # type: ignore[attr-defined]
 
 
+async def test_the_questions_say_what_a_bucket_may_demand_of_every_new_object(s3_proxy: Proxy) -> None:
+    async with opened(s3_proxy, sse="AES256") as fs:
+        await fs.write_bytes("/file", b"x")
+        s3_proxy.reset()
+        await ask(fs)
+        made = [
+            seen for seen in s3_proxy.requests if seen.kind in {"put_object", "copy_object", "create_multipart_upload"}
+        ]
+        assert len(made) >= 4
+        assert {seen.head.headers.get("x-amz-server-side-encryption") for seen in made} == {"AES256"}
+
+
 @pytest.mark.parametrize("kind", ["put_object", None])
 async def test_a_store_that_ignores_conditions_is_found_out(
     moto_proxy: Proxy, moto: S3Server, kind: str | None, caplog: pytest.LogCaptureFixture

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.s3.support import PART, filesystem, opened, probed, provider_of
-from tests.servers.faults import DropRequest, Rule, Stall, s3_error
+from tests.servers.faults import DropRequest, DropResponse, Rule, Stall, s3_error
 from tests.servers.proxy import Proxy
 from tests.servers.s3_server import S3Server
 
@@ -84,6 +84,40 @@ async def test_a_refused_upload_is_aborted(s3_proxy: Proxy, seaweedfs: S3Server,
             await fs.write_bytes("/large", bytes(2 * PART))
         assert pending(seaweedfs, fs) == []
         assert not await fs.exists("/large")
+
+
+@pytest.mark.parametrize("is_completed", [True, False])
+async def test_an_upload_that_was_begun_twice_leaves_none(
+    s3_proxy: Proxy, seaweedfs: S3Server, is_completed: bool
+) -> None:
+    async with opened(s3_proxy) as fs:
+        await probed(fs)
+        key = f"{provider_of(fs)._keys.prefix}large"
+        theirs = seaweedfs.request("POST", f"/bucket1/{key}x?uploads=")
+        rule = s3_proxy.add(Rule(DropResponse(), kind="create_multipart_upload", nth=1))
+        if is_completed:
+            await fs.write_bytes("/large", bytes(2 * PART))
+        else:
+            s3_proxy.add(Rule(s3_error(403, "AccessDenied"), kind="complete_multipart_upload"))
+            with pytest.raises(PermissionDeniedError):
+                await fs.write_bytes("/large", bytes(2 * PART))
+        assert rule.fired == 1
+        assert theirs.status == 200
+        assert pending(seaweedfs, fs) == [f"{key}x"]
+
+
+async def test_a_beginner_of_long_ago_or_with_parts_is_left_alone(s3_proxy: Proxy, seaweedfs: S3Server) -> None:
+    async with opened(s3_proxy) as fs:
+        await probed(fs)
+        key = f"{provider_of(fs)._keys.prefix}large"
+        seaweedfs.request("POST", f"/bucket1/{key}?uploads=")
+        await asyncio.sleep(2.1)
+        busy = seaweedfs.request("POST", f"/bucket1/{key}?uploads=").body.decode()
+        upload_id = busy.partition("<UploadId>")[2].partition("</UploadId>")[0]
+        seaweedfs.request("PUT", f"/bucket1/{key}?partNumber=1&uploadId={upload_id}", body=b"x")
+        s3_proxy.add(Rule(DropResponse(), kind="create_multipart_upload", nth=1))
+        await fs.write_bytes("/large", bytes(2 * PART))
+        assert pending(seaweedfs, fs) == [key, key]
 
 
 async def test_a_source_that_fails_half_way_is_aborted(fs: S3Filesystem, seaweedfs: S3Server) -> None:

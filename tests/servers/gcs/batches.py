@@ -20,7 +20,8 @@ def batch(call: Call, handle: Callable[[Call], Answer]) -> Answer:
     parts = split_parts(call.headers.get("content-type", ""), call.body)
     if len(parts) > MOST:
         raise invalid(f"The batch has {len(parts)} calls; the limit is {MOST}.")
-    answers = [_answered(part, handle(_inner(part, call))) for part in parts]
+    calls = [_inner(part, call) for part in parts]  # nothing is done where one of them is none
+    answers = [_answered(part, handle(inner)) for part, inner in zip(parts, calls, strict=True)]
     boundary = f"batch_{secrets.token_hex(12)}"
     return Answer(200, {"Content-Type": f"multipart/mixed; boundary={boundary}"}, join_parts(boundary, answers))
 

@@ -31,6 +31,7 @@ def patch_object(state: State, call: Call, base_url: str, bucket: str, name: str
 
 
 def _merged(fields: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    writable_fields(asked)
     merged = dict(fields)
     for name in WRITABLE:
         value = asked.get(name)
@@ -92,9 +93,13 @@ def _step(state: State, call: Call) -> int:
 def compose_objects(state: State, call: Call, base_url: str, bucket: str, name: str) -> Answer:
     document = call.document()
     components = document.get("sourceObjects") or []
+    if not isinstance(components, list) or not all(isinstance(each, dict) for each in components):
+        raise invalid("Parse Error")
     if not 1 <= len(components) <= MOST_COMPONENTS:
         raise invalid(f"The number of source components must be between 1 and {MOST_COMPONENTS}.")
     sources = [_component(state, bucket, each) for each in components]
+    if len({each.fields.get("storageClass", "STANDARD") for each in sources}) > 1:
+        raise invalid("The source objects must have the same storage class.")
     stored = state.write(
         bucket,
         name,
@@ -108,21 +113,15 @@ def compose_objects(state: State, call: Call, base_url: str, bucket: str, name: 
 
 def _component(state: State, bucket: str, component: Mapping[str, Any]) -> StoredObject:
     generation = component.get("generation")
-    return state.find(
-        bucket,
-        str(component.get("name", "")),
-        Conditions.of_component(component),
-        None if generation is None else int(generation),
-    )
+    try:
+        number = None if generation is None else int(generation)
+    except (TypeError, ValueError):
+        raise invalid(f"Invalid generation: {generation!r}") from None
+    return state.find(bucket, str(component.get("name", "")), Conditions.of_component(component), number)
 
 
 def move_object(state: State, call: Call, base_url: str, bucket: str, src: str, dst: str) -> Answer:
     source = _source(state, call, bucket, src)
     if src == dst:
         raise invalid("The source and destination object names must differ.")
-    conditions = Conditions.of(call)
-    stored = state.write(
-        bucket, dst, source.data, source.fields, conditions=conditions, components=source.components
-    )  # fmt: skip
-    state.delete(source)
-    return json_answer(stored.resource(base_url))
+    return json_answer(state.move(source, dst, Conditions.of(call)).resource(base_url))

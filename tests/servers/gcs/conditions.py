@@ -32,10 +32,11 @@ class Conditions:
     @classmethod
     def of_component(cls, component: Mapping[str, Any]) -> Conditions:
         """Those on one source of a compose request."""
-        value = component.get("objectPreconditions", {}).get("ifGenerationMatch")
+        asked = component.get("objectPreconditions") or {}
+        value = asked.get("ifGenerationMatch") if isinstance(asked, dict) else asked
         try:
             return cls(generation=None if value is None else int(value))
-        except ValueError:
+        except (TypeError, ValueError):
             raise invalid(f"Invalid ifGenerationMatch: {value!r}") from None
 
     @classmethod

@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
+from tests.servers.gcs.failures import invalid
+
 DEFAULT_TYPE: Final = "application/octet-stream"
 WRITABLE: Final = (
     "cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customTime", "metadata",
@@ -76,7 +78,11 @@ class StoredObject:
 
 def writable_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     """What a request's resource sets; the rest of it is ignored, as the real one does."""
-    return {name: document[name] for name in WRITABLE if document.get(name) is not None}
+    fields = {name: document[name] for name in WRITABLE if document.get(name) is not None}
+    for name, value in fields.items():
+        if not isinstance(value, dict if name == "metadata" else str):
+            raise invalid(f"Invalid value for: {name}")
+    return fields
 
 
 def timestamp(moment: datetime) -> str:

@@ -168,6 +168,17 @@ class State:
         self._limit_rate(target, stored.name)
         target.remove(stored.name)
 
+    def move(self, source: StoredObject, name: str, conditions: Conditions) -> StoredObject:
+        """Give the object another name, if the conditions hold of what has it now: both or neither."""
+        target = self.bucket(source.bucket)
+        conditions.check(target.objects.get(check_object_name(name)))
+        self._limit_rate(target, source.name)
+        stored = self.write(
+            source.bucket, name, source.data, source.fields, conditions=conditions, components=source.components
+        )
+        target.remove(source.name)
+        return stored
+
     def pending_uploads(self) -> list[str]:
         """Names of resumable uploads that were neither finished nor cancelled."""
         return [upload.name for upload in self.uploads.values() if upload.done is None and not upload.gone]

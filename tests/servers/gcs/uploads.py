@@ -60,7 +60,9 @@ def _typed(document: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str,
 
 
 def _name(call: Call, document: Mapping[str, Any]) -> str:
-    name = document.get("name") or call.query.get("name")
+    name, asked = document.get("name") or call.query.get("name"), call.query.get("name")
+    if asked and name != asked:
+        raise invalid(f"Value {name!r} in content does not agree with value {asked!r}.")
     if not name:
         raise RefusedError(400, "required", "Required parameter: name")
     return check_object_name(str(name))

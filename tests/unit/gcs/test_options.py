@@ -107,3 +107,21 @@ def test_the_plug_in_names_its_options() -> None:
 def test_two_filesystems_share_no_client() -> None:
     one, two = (GCSFilesystem("bucket", endpoint_url="http://127.0.0.1:1") for _ in range(2))
     assert one.provider.client is not two.provider.client  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["credentials", "credentials_file", "token_file"])
+def test_the_content_of_a_key_is_not_taken_for_a_path(name: str) -> None:
+    """A path is shown by ``repr``."""
+    key = '{"type": "service_account", "private_key": "secret"}'
+    with pytest.raises(ConfigError, match=f"{name}: a path is wanted") as caught:
+        GCSFilesystem("bucket", **{name: key})  # type: ignore[arg-type]  # as configuration files may
+    with pytest.raises(ValueError, match="a path is wanted") as refused:
+        GCSOptions.model_validate({"bucket": "bucket", name: key})
+    assert "secret" not in f"{caught.value!r}{refused.value!r}{refused.value}"
+
+
+def test_an_emulator_of_the_environment_gets_no_secret_in_clear(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://emulator.example:9000")
+    with pytest.raises(ConfigError, match="STORAGE_EMULATOR_HOST"):
+        GCSFilesystem("bucket", token="secret")
+    assert settings_of(GCSOptions(bucket="bucket")).credentials.kind == "anonymous"

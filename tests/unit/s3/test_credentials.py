@@ -12,7 +12,7 @@ import pytest
 
 from moorage import ConfigError, PermissionDeniedError, UnavailableError
 from moorage_s3 import Credentials, S3Filesystem, sdk
-from moorage_s3.credentials import CredentialSource, called
+from moorage_s3.credentials import CredentialSource, called, fixed
 
 pytestmark = pytest.mark.anyio
 
@@ -52,6 +52,30 @@ async def test_a_plain_and_an_async_function_give_credentials_once() -> None:
 async def test_a_function_that_returns_none_is_told_so(given: Any) -> None:
     with pytest.raises(PermissionDeniedError, match="no credentials"):
         await CredentialSource(called(lambda: given)).fresh()
+
+
+@pytest.mark.parametrize(
+    ("key", "secret", "token"),
+    [
+        ("k\r\nx: y", "s", None),
+        ("", "s", None),
+        ("k", "", None),
+        ("k", "s3cr\ud800et", None),
+        ("k", "s", "t0ken\n"),
+        ("k", "s", ""),
+    ],
+)
+async def test_what_cannot_be_sent_is_refused_and_not_shown(key: str, secret: str, token: str | None) -> None:
+    for source in (
+        CredentialSource(fixed(Credentials(key, secret, token))),
+        CredentialSource(called(lambda: Credentials(key, secret, token))),
+    ):
+        with pytest.raises(PermissionDeniedError, match="no credentials") as refused:
+            await source.fresh()
+        shown = f"{refused.value!r} {refused.value.__cause__!r} {refused.value.__context__!r}"
+        assert "s3cr" not in shown
+        assert "t0ken" not in shown
+        assert source.current() is None
 
 
 async def test_a_function_that_fails_is_named_by_its_error_alone() -> None:

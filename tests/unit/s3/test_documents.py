@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -15,6 +16,7 @@ from moorage_s3.documents import (
     is_expressible,
     listing,
     parse,
+    part_times,
     pending_uploads,
     text,
 )
@@ -69,6 +71,23 @@ def test_a_listing_without_a_size_is_refused(broken: str) -> None:
         listing(PAGE.replace("<Size>7</Size>", broken).encode())
 
 
+@pytest.mark.parametrize("read", [listing, delete_failures, part_times])
+def test_another_document_is_no_answer(read: Callable[[bytes], object]) -> None:
+    with pytest.raises(StorageError):
+        read(b"<html><body>log in</body></html>")
+
+
+def test_a_negative_size_is_refused() -> None:
+    with pytest.raises(StorageError):
+        listing(PAGE.replace("<Size>7</Size>", "<Size>-7</Size>").encode())
+
+
+def test_a_page_that_does_not_say_where_the_next_begins_is_not_the_last() -> None:
+    found = listing(PAGE.replace("<NextContinuationToken>to+ken=</NextContinuationToken>", "").encode())
+    assert found.page.more
+    assert found.token == ""
+
+
 def test_keys_survive_a_batch() -> None:
     keys = ["a&b<c>", "x\r\n\ty", "ä😀", "'\""]
     root = parse(delete_request(keys))
@@ -114,6 +133,8 @@ def test_times_agree_whatever_their_form() -> None:
     assert http_time("Mon, 30 Nov 2026 19:16:34 +0100") == expected
     assert listed_time("2026-11-30T18:16:34Z") == expected
     assert http_time("yesterday") is None
+    assert http_time("Mon, 01 Jan 99999999999999999999 00:00:00 +0000") is None
+    assert http_time("Fri, 31 Dec 9999 23:59:59 -2300") is None
     assert listed_time("") is None
 
 
@@ -121,3 +142,4 @@ def test_headers_that_do_not_tell_are_refused() -> None:
     with pytest.raises(StorageError):
         object_info("k", {})
     assert served_range({"Content-Range": "bytes 0-1/*"}) is None
+    assert served_range({"Content-Range": f"bytes 0-1/{'9' * 5000}"}) is None

@@ -11,6 +11,7 @@ import pytest
 from moorage import ConfigError, ReadOnly, open_url
 from moorage.registry import Registry
 from moorage_s3 import Credentials, S3Filesystem, S3Options, S3Provider
+from moorage_s3.translating import settings_of
 
 SECRET = "s3cr3t-v4lue-0123456789"
 WHO = {"access_key_id": "AKIDEXAMPLE", "secret_access_key": SECRET}
@@ -50,6 +51,11 @@ WHO = {"access_key_id": "AKIDEXAMPLE", "secret_access_key": SECRET}
         ({"user_agent": "a\nb"}, "user_agent:"),
         ({"expected_bucket_owner": "me"}, "expected_bucket_owner:"),
         ({"checksums": "md4"}, "checksums:"),
+        ({**WHO, "session_token": ""}, "session_token:"),
+        ({"key": "k", "secret": ""}, "secret:"),
+        ({"anonymous": True, "requester_pays": True}, "requester_pays: "),
+        ({"ca_bundle": "/no/such/file.pem"}, "ca_bundle: "),
+        ({"proxy": f"http://me:{SECRET}@host:1?x"}, "proxy:"),
     ],
 )
 def test_a_wrong_option_is_refused_by_name(options: dict[str, Any], named: str) -> None:
@@ -110,6 +116,27 @@ def test_nothing_that_holds_a_secret_shows_or_pickles_it() -> None:
             pickle.dumps(thing)
     assert SECRET not in options.model_dump_json()
     assert copy.copy(options) == options
+
+
+def test_a_proxy_with_a_password_shows_nowhere() -> None:
+    options = S3Options.model_validate({"bucket": "bucket", "proxy": f"http://me:{SECRET}@host:1"})
+    settings = settings_of(options)
+    assert settings.limits.proxy == f"http://me:{SECRET}@host:1"
+    assert SECRET not in f"{options!r} {options.model_dump()} {options.model_dump_json()} {settings!r}"
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:9000", f"http://me:{SECRET}@h:1", "ftp://h:1", "http://h:99999", "http://[::1"]
+)
+@pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])
+def test_an_endpoint_of_the_environment_is_checked_like_one_that_is_given(
+    monkeypatch: pytest.MonkeyPatch, name: str, url: str
+) -> None:
+    monkeypatch.setenv(name, url)
+    with pytest.raises(ConfigError) as refused:
+        S3Filesystem("bucket")
+    assert f"{name}:" in str(refused.value)
+    assert SECRET not in str(refused.value)
 
 
 def test_a_changed_environment_is_another_identity(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,6 +84,11 @@ def test_a_hostile_header_is_no_past_of_ours() -> None:
     ours = WriteMarks().descent(KEY, Matches("v"))
     for value in ("", ",", "a,b,c", "\x00", "," * 1000):
         assert ours.took_effect({HEADER: value, "ETag": '"e"'}, KEY) is None
+    tag = ours.header.split(",")[0]
+    for marks in ("x" * 1900, ",".join(["mark"] * 500), "a\udcffb", "a b", "", "a,,b"):
+        write_marks = WriteMarks()
+        write_marks.saw(KEY, {HEADER: f"{tag},{marks}", "ETag": '"e"'})
+        assert len(write_marks.descent(KEY, Matches("e")).header.encode()) < 100
 
 
 def test_more_marks_than_could_have_followed_show_that_it_had_no_effect() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.servers.gcs import Access, Answer, LocalGCSServer
-from tests.unit.servers.gcs_calls import BASE, Reply, ask, object_path, send
+from tests.unit.servers.gcs_calls import BASE, UPLOADS, Reply, ask, object_path, send
 
 LIST = f"{BASE}/o"
 
@@ -208,3 +208,51 @@ def test_a_fault_answers_instead(own_gcs_server: LocalGCSServer) -> None:
     own_gcs_server.put("k", b"1")
     assert ask(own_gcs_server, "DELETE", object_path("k")).status == 503
     assert own_gcs_server.keys() == ["k"]
+
+
+def test_a_move_that_comes_too_soon_changes_nothing(own_gcs_server: LocalGCSServer) -> None:
+    own_gcs_server.put("there", b"old")
+    own_gcs_server.state.settings.seconds_between_writes = 60
+    own_gcs_server.put("source", b"new")
+    status = ask(own_gcs_server, "POST", f"{object_path('source')}/moveTo/o/there").status
+    assert (status, own_gcs_server.get("there"), own_gcs_server.get("source")) == (429, b"old", b"new")
+
+
+def test_what_is_composed_has_one_storage_class(own_gcs_server: LocalGCSServer) -> None:
+    for name, kind in (("a", "STANDARD"), ("b", "NEARLINE")):
+        own_gcs_server.put(name, b"x")
+        ask(own_gcs_server, "PATCH", object_path(name), {"storageClass": kind})
+    sources = {"sourceObjects": [{"name": "a"}, {"name": "b"}]}
+    assert ask(own_gcs_server, "POST", f"{object_path('c')}/compose", sources).status == 400
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"sourceObjects": "text"},
+        {"sourceObjects": ["a"]},
+        {"sourceObjects": [{"name": "a", "generation": "x"}]},
+        {"sourceObjects": [{"name": "a", "objectPreconditions": {"ifGenerationMatch": []}}]},
+        {"sourceObjects": [{"name": "a"}], "destination": {"metadata": 5}},
+        {"sourceObjects": [{"name": "a"}], "destination": {"contentType": 5}},
+    ],
+)
+def test_nonsense_is_refused_and_breaks_nothing(own_gcs_server: LocalGCSServer, document: dict[str, Any]) -> None:
+    own_gcs_server.put("a", b"x")
+    reply = ask(own_gcs_server, "POST", f"{object_path('c')}/compose", document)
+    assert (reply.status, reply.reason) == (400, "invalid")
+    assert ask(own_gcs_server, "PATCH", object_path("a"), {"metadata": 5}).status == 400
+
+
+def test_two_names_of_one_upload_are_refused(own_gcs_server: LocalGCSServer) -> None:
+    reply = ask(own_gcs_server, "POST", UPLOADS, {"name": "one"}, uploadType="resumable", name="other")
+    assert (reply.status, reply.reason) == (400, "invalid")
+
+
+def test_a_batch_that_is_malformed_does_nothing(own_gcs_server: LocalGCSServer) -> None:
+    own_gcs_server.put("a", b"x")
+    part = f"--b\r\nContent-Type: application/http\r\n\r\nDELETE {object_path('a')} HTTP/1.1\r\n\r\n\r\n"
+    body = f"{part}--b\r\nContent-Type: application/http\r\n\r\nnonsense\r\n--b--\r\n".encode()
+    headers = {"Content-Type": "multipart/mixed; boundary=b"}
+    assert ask(own_gcs_server, "POST", "/batch/storage/v1", body, headers).status == 400
+    assert own_gcs_server.get("a") == b"x"

@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-from moorage import Body, MoorageError, PathNotFoundError
+from moorage import Body, MoorageError
 from moorage.objects import Condition, ListOptions, Matches, ObjectInfo, PreconditionFailed, PutOptions
 from moorage_gcs.copying import KEPT
 from moorage_gcs.deleting import delete
+from moorage_gcs.failures import Refusal
 from moorage_gcs.listing import pages
 from moorage_gcs.objects import Bucket, KnownTimes, Resource, condition_query, document, info_of
 from moorage_gcs.placing import Placing
@@ -26,6 +27,8 @@ FROM_SIZE: Final = 8 * 1024 * 1024
 """Bytes of the present object from which composing is better than reading and writing it again."""
 RESERVED: Final = ".moorage-additions/"
 """Where additions are for a moment, below the prefix: never listed, and swept when one is older than an hour."""
+_ALIKE: Final = ("storageClass",)
+"""What has to be the same of all that is composed."""
 _OLD: Final = 3600.0
 _FIELDS: Final = f"name,generation,{','.join(KEPT)}"
 
@@ -56,7 +59,8 @@ class Appends:
         await self._sweep_now_and_then()
         beside = f"{self.reserved}{secrets.token_hex(16)}"
         remove = partial(delete, self._sender, self._bucket, beside, None)
-        step = partial(self._uploads.put, Target(beside), body)
+        alike = {name: present[name] for name in _ALIKE if name in present}
+        step = partial(self._uploads.put, Target(beside, kept=alike), body)
         try:
             await finished(step, lambda _: remove())
             return await self._compose(key, present, beside, options)
@@ -76,22 +80,21 @@ class Appends:
             kms = placing.pop("destinationKmsKeyName", None)
             query = {**condition_query(key, guard), **placing, **({"kmsKeyName": kms} if kms else {})}
             path = f"{self._bucket.object(key)}/compose"
-            return await self._sender.send(
-                Request("POST", path, query, {"content-type": "application/json; charset=UTF-8"}, (body,))
+            return _unmet_where_gone(
+                await self._sender.send(
+                    Request("POST", path, query, {"content-type": "application/json; charset=UTF-8"}, (body,))
+                )
             )
 
         look = partial(stored, self._sender, self._bucket, key)
-        try:
-            found = await settled(
-                key,
-                condition,
-                attempt,
-                look,
-                lambda seen: Mark.of(seen).word == mark.word,
-                lambda seen: Mark.of(seen).replaces == condition.version,
-            )
-        except PathNotFoundError:  # the version that was looked at is gone
-            raise PreconditionFailed(key) from None
+        found = await settled(
+            key,
+            condition,
+            attempt,
+            look,
+            lambda seen: Mark.of(seen).word == mark.word,
+            lambda seen: Mark.of(seen).replaces == condition.version,
+        )
         return info_of(document(found) if isinstance(found, Answer) else found)
 
     async def _sweep_now_and_then(self) -> None:
@@ -109,6 +112,14 @@ class Appends:
         async for page in pages(self._sender, self._bucket, KnownTimes(), self.reserved, ListOptions()):
             for info in page.objects:
                 if info.modified_at is not None and now - info.modified_at.timestamp() > older_than:
-                    await delete(self._sender, self._bucket, info.key, Matches(info.version))
-                    removed += 1
+                    with suppress(PreconditionFailed):  # somebody else sweeps, too
+                        await delete(self._sender, self._bucket, info.key, Matches(info.version))
+                        removed += 1
         return removed
+
+
+def _unmet_where_gone(answer: Answer) -> Answer:
+    """A source that is gone is a version that is not there any more, which is what the condition says, too."""
+    if answer.is_missing:
+        answer.refusal = Refusal(412)
+    return answer

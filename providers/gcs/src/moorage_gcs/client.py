@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 import anyio
 
-from moorage import Body
+from moorage import Body, InvalidPathError
 from moorage.objects import (
     COPY,
     DELETE_KEY,
@@ -59,7 +59,7 @@ class GCSObjectClient(ObjectClient):
     def __init__(self, settings: Settings) -> None:
         self.identity = f"{settings.endpoint.partition('://')[2]}/{settings.bucket}"
         self._settings = settings
-        source = TokenSource(settings.credentials)
+        source = TokenSource(settings.credentials, settings.limits.patience)
         self._source = source
         self._connections = Connections(source, settings.endpoint, settings.project, settings.limits)
         self._sender = Sender(settings.endpoint, source, self._connections, settings.sending)
@@ -70,6 +70,7 @@ class GCSObjectClient(ObjectClient):
         )
         self._uploads = Uploads(self._sender, self._bucket, settings.placing, settings.chunk_size)
         self._appends = Appends(self._sender, self._bucket, settings.placing, self._uploads, settings.prefix)
+        self._hidden = (self._appends.reserved, f"{settings.prefix}{PROBE_NAME}")
         self._copies = Copies(self._sender, self._bucket, settings.placing)
         self._batches = Batches(self._sender, self._bucket, settings.concurrency)
         self._probing = anyio.Lock()
@@ -137,10 +138,12 @@ class GCSObjectClient(ObjectClient):
         return await self._downloads.get(key, options)
 
     async def put(self, key: str, body: Body, options: PutOptions = PUT) -> ObjectInfo:
+        self._check_free(key)
         target = Target(key, options.condition, options.media_type)
         return self._known.remember(await self._uploads.put(target, body))
 
     async def append(self, key: str, body: Body, options: PutOptions = PUT) -> ObjectInfo:
+        self._check_free(key)
         return self._known.remember(await self._appends.append(key, body, options))
 
     async def delete(self, key: str, options: KeyDeleteOptions = DELETE_KEY) -> None:
@@ -150,20 +153,26 @@ class GCSObjectClient(ObjectClient):
         return await self._batches.delete(keys)
 
     async def copy(self, src: str, dst: str, options: CopyOptions = COPY) -> ObjectInfo:
+        self._check_free(dst)
         return self._known.remember(await self._copies.copy(src, dst, options))
 
     async def move(self, src: str, dst: str, options: CopyOptions = COPY) -> ObjectInfo:
+        self._check_free(dst)
         return self._known.remember(await self._copies.move(src, dst, options))
 
     async def list(self, prefix: str, options: ListOptions = LIST) -> AsyncGenerator[ObjectPage, None]:
-        hidden = (self._appends.reserved, f"{self._settings.prefix}{PROBE_NAME}")
         async with aclosing(pages(self._sender, self._bucket, self._known, prefix, options)) as found:
             async for page in found:
-                yield _without(page, hidden)
+                yield _without(page, self._hidden)
 
     async def sweep(self, older_than: float) -> int:
         """Remove what killed appends left that is older than so many seconds; how many."""
         return await self._appends.sweep(older_than)
+
+    def _check_free(self, key: str) -> None:
+        """Refuse a name that is never listed, and swept."""
+        if key.startswith(self._hidden):
+            raise InvalidPathError("this name is kept for what this provider stores for a moment")
 
     async def _ask(self) -> Findings:
         found = await Probe(self._sender, self._bucket, self._settings.prefix).run()

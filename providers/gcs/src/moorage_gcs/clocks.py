@@ -11,10 +11,10 @@ def moment(text: str) -> datetime | None:
     """``2026-11-30T18:16:34.123Z`` floored to a millisecond."""
     try:
         found = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
+        if found.tzinfo is not UTC:
+            found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
         return None
-    if found.tzinfo is not UTC:
-        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     return found.replace(microsecond=found.microsecond // 1000 * 1000)
 
 
@@ -22,5 +22,5 @@ def skew(date: str) -> float:
     """How many seconds the store's clock is ahead of this machine's; 0 where its answer does not tell."""
     try:
         return parsedate_to_datetime(date).timestamp() - time.time()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import aiohttp
 
@@ -18,11 +18,12 @@ from moorage_gcs.tokens import TokenSource
 class _Pool:
     """The connections of one loop, in a gcsfs filesystem of its own."""
 
-    __slots__ = ("_closing", "_filesystem", "session")
+    __slots__ = ("_closing", "_filesystem", "open", "session")
 
     def __init__(self, filesystem: Any) -> None:
         self._filesystem = filesystem
         self.session: aiohttp.ClientSession = filesystem.session
+        self.open: WeakSet[aiohttp.ClientResponse] = WeakSet()
         self._closing = _closed_at_the_end(self.session)
         leave_behind_at_fork(self.session)
 
@@ -31,6 +32,9 @@ class _Pool:
         await anext(self._closing)
 
     async def aclose(self) -> None:
+        """Close every connection; whoever still reads from one learns that it broke, rather than wait for ever."""
+        for response in list(self.open):
+            response.close()
         await self._closing.aclose()
         await self.session.close()
 
@@ -85,6 +89,14 @@ class Connections:
             await self.open()
             pool = self._pools[running_loop()]
         return pool.session
+
+    def opened(self, response: aiohttp.ClientResponse) -> None:
+        """See to it that this answer, from the running loop's session, ends with its pool."""
+        pool = self._pools.get(running_loop())
+        if pool is not None:
+            pool.open.add(response)
+        else:
+            response.close()
 
     async def aclose(self) -> None:
         """Close what belongs to the running loop; other loops close their own when they end."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from typing import Final
 
 from moorage import ConflictError, PathNotFoundError
 from moorage.objects import Condition, CopyOptions, Matches, ObjectInfo, PreconditionFailed
+from moorage_gcs.clocks import skew
 from moorage_gcs.deleting import delete
 from moorage_gcs.objects import Bucket, Resource, check_new_name, condition_query, document, info_of
 from moorage_gcs.placing import Placing
@@ -21,6 +23,10 @@ KEPT: Final = (
 """What a copy takes over from its source, where it has to be said."""
 _EVERYTHING: Final = f"name,size,generation,metageneration,timeCreated,md5Hash,crc32c,{','.join(KEPT)}"
 _RACES: Final = 8
+_CLOCKS: Final = 5.0
+"""Seconds by which two clocks of the store may differ, which tells times to the second in its headers."""
+_GENERATIONS: Final = 1_000_000
+"""Generations in a second, where they tell the time at all, as Google's do."""
 _NO_MOVE: Final = frozenset({400, 403, 405, 501})
 """Statuses of a store, or of credentials, without a move in one step; its own 404 has a reason, see below."""
 
@@ -40,9 +46,13 @@ class Copies:
         return self._can_move and self._placing == Placing()
 
     async def copy(self, src: str, dst: str, options: CopyOptions) -> ObjectInfo:
-        """Copy an object of any size. Where metadata change, of the version that they were taken from."""
+        """Copy an object of any size. Where metadata change, of the version that they were taken from.
+
+        A copy under a condition gets a mark of its own, at the price of one request: should its answer be lost, it
+        must not be taken for another's copy of the same object.
+        """
         check_new_name(dst)
-        if options.media_type is None and self._placing.storage_class is None:
+        if options.condition is None and options.media_type is None and self._placing.storage_class is None:
             return await self._rewrite(src, dst, options, None)
         for _ in range(_RACES):
             source = await self._source(src)
@@ -100,16 +110,13 @@ class Copies:
             query = {**condition_query(dst, condition), **_source_query(src, options.source_version)}
             return await self._sender.send(Request("POST", path, query, repeats=False))
 
-        before = options.condition.version if isinstance(options.condition, Matches) else None
+        began = time.monotonic()
         answer = await attempt(options.condition)
         for _ in range(self._sender.retries):
             if not answer.lost:
                 break
             if await stored(self._sender, self._bucket, src, "generation") is None:
-                moved = await stored(self._sender, self._bucket, dst, _EVERYTHING)
-                if moved is not None and moved.get("generation") != before:
-                    return info_of(moved)
-                raise PathNotFoundError("no such object")
+                return await self._moved(dst, options.condition, began)
             answer = await attempt(options.condition)
         if answer.is_success:
             return info_of(document(answer))
@@ -120,11 +127,37 @@ class Copies:
             return None
         raise answer.error()
 
+    async def _moved(self, dst: str, condition: Condition | None, began: float) -> ObjectInfo:
+        """What is at the destination, once the source is gone: moved by us, whose answer was lost, or by others.
+
+        Raises:
+            PathNotFoundError: nothing came there.
+            ConflictError: what is there is older than the move, by the store's clock: not what was moved.
+        """
+        answer = await self._sender.send(Request("GET", self._bucket.object(dst), {"fields": _EVERYTHING}))
+        if answer.is_missing:
+            raise PathNotFoundError("no such object")
+        if not answer.is_success:
+            raise answer.error()
+        found = info_of(document(answer))
+        if condition == Matches(found.version):
+            raise PathNotFoundError("no such object")
+        oldest = time.time() + skew(answer.headers.get("Date", "")) - (time.monotonic() - began) - _CLOCKS
+        made = found.modified_at.timestamp() if found.modified_at is not None else 0.0
+        if max(made, int(found.version) / _GENERATIONS) < oldest:
+            raise ConflictError(
+                "the answer to this move was lost and the source is gone; whether it was moved cannot be told",
+                retryable=False,
+            )
+        return found
+
     async def _rewrite(self, src: str, dst: str, options: CopyOptions, source: Resource | None) -> ObjectInfo:
         mark = Mark.new(options.condition)
         body: tuple[bytes, ...] = ()
         if source is not None:
             kept = {name: source[name] for name in KEPT if name in source}
+            if self._placing.storage_class is not None:
+                kept.pop("storageClass", None)
             body = (json.dumps(self._placing.resource(mark, options.media_type, kept)).encode(),)
 
         async def attempt(condition: Condition | None) -> Answer:

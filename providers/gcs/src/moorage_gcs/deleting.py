@@ -20,7 +20,7 @@ BATCH: Final = 100
 _ROUNDS: Final = 6
 _BOUNDARY: Final = re.compile(r"""boundary=(?:"([^"]+)"|([^\s;"]+))""", re.IGNORECASE)
 _STATUS: Final = re.compile(rb"HTTP/[\d.]+ (\d{3})")
-_ID: Final = re.compile(rb"content-id:\s*<?response-(?:[^>\r\n]*\+)?(\d+)>?", re.IGNORECASE)
+_ID: Final = re.compile(rb"content-id:\s*<?response-(?:[^>\r\n]*\+)?(\d{1,9})>?", re.IGNORECASE)
 _NO_BATCHES: Final = frozenset({400, 404, 405, 501})
 
 
@@ -111,7 +111,7 @@ class Batches:
             "Content-Transfer-Encoding: binary",
             f"Content-ID: <delete+{number}>",
             "",
-            f"DELETE {self._bucket.object(key)} HTTP/1.1",
+            f"DELETE {self._sender.target(self._bucket.object(key))} HTTP/1.1",
             "",
             "",
             "",  # the last line end belongs to the boundary that follows

@@ -17,13 +17,13 @@ from moorage.objects import GetOptions, ObjectBody, ObjectInfo, PreconditionFail
 from moorage_gcs import sdk
 from moorage_gcs.objects import FIELDS, Bucket, KnownTimes, document, downloaded_info, generation, hashes, info_of
 from moorage_gcs.parallel import ParallelDownload
-from moorage_gcs.sending import Answer, Request, Sender, pause
+from moorage_gcs.sending import BROKEN, Answer, Request, Sender, pause
 
 _WHOLE: Final = 1 << 18
 """Bytes up to which a body is read at once, so that its connection is free before the caller looks at it."""
 _PARALLEL_FROM: Final = 64 << 20
 """Bytes from which a download uses several connections."""
-_RANGE: Final = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+_RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 
 
 class Downloads:
@@ -135,6 +135,9 @@ class _Span:
 
 
 def _span(headers: Mapping[str, str], start: int, end: int | None) -> _Span:
+    sent, stored = headers.get("Content-Encoding"), headers.get("X-Goog-Stored-Content-Encoding")
+    if None not in (sent, stored) and sent != stored:  # compressed on the way
+        raise StorageError("the store serves other bytes than are stored")
     found = _RANGE.fullmatch(headers.get("Content-Range", ""))
     if found is not None:
         span = _Span(int(found[1]), int(found[2]) + 1, int(found[3]))
@@ -153,7 +156,9 @@ def _size(headers: Mapping[str, str]) -> int:
     try:
         stored = int(headers.get("X-Goog-Stored-Content-Length", sent or ""))
     except ValueError:
-        raise StorageError("the store's answer has no length") from None
+        stored = -1
+    if stored < 0:
+        raise StorageError("the store's answer has no length")
     if sent is not None and sent != str(stored):
         raise StorageError("the store serves other bytes than are stored")
     return stored
@@ -189,7 +194,7 @@ class _Body:
             try:
                 chunk = await self.response.content.readany()
                 failure = None
-            except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            except BROKEN as error:
                 chunk, failure = b"", error
             if chunk:
                 self._take(chunk)
@@ -203,7 +208,7 @@ class _Body:
         try:
             try:
                 data = await self.response.read() if self.span.end > self.span.start else b""
-            except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            except BROKEN as error:
                 await self._resume(error)
                 data = b""
             if data:

@@ -104,7 +104,7 @@ def refusal(status: int, body: bytes) -> Refusal:
         error: Any = json.loads(body)["error"]
         message = str(error.get("message", ""))
         reason = _word(str(error["errors"][0].get("reason", "")))
-    except (ValueError, KeyError, TypeError, AttributeError, LookupError):
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
         pass
     return Refusal(status, reason, _told(status, message.lower()))
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Final
+from typing import Final, cast
 
+from moorage import StorageError
 from moorage.objects import ListOptions, ObjectPage
 from moorage_gcs.objects import FIELDS, Bucket, KnownTimes, Resource, document, info_of
 from moorage_gcs.sending import Request, Sender
@@ -31,7 +32,9 @@ async def pages(
         if not answer.is_success:
             raise answer.error()
         found = document(answer)
-        token = str(found.get("nextPageToken", ""))
+        before, token = token, str(found.get("nextPageToken", ""))
+        if token and token == before:
+            raise StorageError("the store's listing does not get on")
         page = _page(found, known, options.start_after, more=bool(token))
         yield page
         if left is not None:
@@ -41,8 +44,11 @@ async def pages(
 
 
 def _page(found: Resource, known: KnownTimes, start_after: str | None, *, more: bool) -> ObjectPage:
-    objects = [known.remember(info_of(item)) for item in found.get("items", ())]
-    prefixes = [str(prefix) for prefix in found.get("prefixes", ())]
+    items, folded = found.get("items", []), found.get("prefixes", [])
+    if not isinstance(items, list) or not isinstance(folded, list):
+        raise StorageError("the store's answer is no listing")
+    objects = [known.remember(info_of(item)) for item in cast("list[Resource]", items)]
+    prefixes = [str(prefix) for prefix in cast("list[object]", folded)]
     if start_after is not None:  # GCS begins with the offset itself
         objects = [info for info in objects if info.key != start_after]
     return ObjectPage(tuple(objects), tuple(prefixes), more)

@@ -105,7 +105,7 @@ def document(answer: Answer) -> Resource:
     """The JSON of a successful answer."""
     try:
         found = json.loads(answer.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise StorageError("the store's answer is not JSON")
@@ -124,16 +124,29 @@ def info_of(resource: Resource) -> ObjectInfo:
     try:
         created = moment(resource.get("timeCreated", ""))
         return ObjectInfo(
-            resource["name"],
-            int(resource.get("size", 0)),
-            str(resource["generation"]),
+            _text(resource["name"]),
+            _count(resource.get("size", 0)),
+            str(_count(resource["generation"])),
             modified_at=created,
             created_at=created,
             checksum=_checksum(resource.get("md5Hash"), resource.get("crc32c")),
-            media_type=resource.get("contentType"),
+            media_type=_text(resource.get("contentType", "")) or None,
         )
-    except (KeyError, ValueError, TypeError):
+    except (AttributeError, LookupError, OverflowError, ValueError, TypeError):
         raise StorageError("the store's answer does not describe an object") from None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text is wanted")
+    return value
+
+
+def _count(value: object) -> int:
+    """The JSON API writes numbers of 64 bits as texts."""
+    if not isinstance(value, int | str) or not 0 <= int(value) <= _LARGEST_GENERATION:
+        raise ValueError("a number is wanted")
+    return int(value)
 
 
 def downloaded_info(key: str, headers: CIMultiDictProxy[str], size: int, known: KnownTimes) -> ObjectInfo:
@@ -166,5 +179,5 @@ def _checksum(md5: str | None, crc: str | None) -> str | None:
         return None
     try:
         return f"{name}:{base64.b64decode(text, validate=True).hex()}"
-    except (binascii.Error, ValueError):
+    except (binascii.Error, ValueError, TypeError):
         return None

@@ -92,6 +92,9 @@ class GCSOptions(ProviderOptions):
             return values
         given = cast("dict[str, Any]", values)
         value = given.get("credentials")
+        for name in ("credentials", "credentials_file", "token_file"):
+            if isinstance(given.get(name), str) and given[name].lstrip().startswith("{"):
+                raise ValueError(f"{name}: a path is wanted; the content of a key goes into credentials, as a table")
         if not isinstance(value, str | Path):
             return given
         rest = {name: other for name, other in given.items() if name != "credentials"}
@@ -154,7 +157,7 @@ class GCSOptions(ProviderOptions):
             faults.append(f"{' and '.join(chosen)}: only one of them says who asks")
         if self.requester_pays and self.project is None and self.user_project is None:
             faults.append("requester_pays: needs project or user_project, which pays")
-        if chosen and chosen != ["anonymous"] and not _is_private(self.endpoint_url):
+        if chosen and chosen != ["anonymous"] and not is_private(self.endpoint_url):
             faults.append(f"endpoint_url: {chosen[0]} would be sent in clear; https:// is wanted")
         if self.probe_at_start and self.conditional_write in ("atomic", "none"):
             faults.append(f"probe_at_start: conditional_write={self.conditional_write!r} leaves nothing to ask")
@@ -172,7 +175,7 @@ class GCSOptions(ProviderOptions):
         return {"bucket": url.netloc, "prefix": unquote(url.path, errors="strict")}
 
 
-def _is_private(url: str | None) -> bool:
+def is_private(url: str | None) -> bool:
     """Whether nobody on the way can read what is sent there."""
     parts = urlsplit(url or "https://")
     if parts.scheme == "https" or parts.hostname == "localhost":

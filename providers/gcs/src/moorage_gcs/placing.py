@@ -32,5 +32,5 @@ class Placing:
         if media_type is not None:
             made["contentType"] = media_type
         if self.storage_class is not None:
-            made["storageClass"] = self.storage_class
+            made.setdefault("storageClass", self.storage_class)
         return made

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
 
 from moorage import StorageError, UnavailableError
 from moorage.objects import PreconditionFailed
@@ -13,7 +12,10 @@ from moorage_gcs import sdk
 from moorage_gcs.objects import Resource, document
 from moorage_gcs.sending import Answer, Request, Sender
 
-_STORED: Final = re.compile(r"(?:bytes=)?0-(\d+)")
+_STORED: Final = re.compile(r"(?:bytes=)?0-([0-9]{1,18})")
+_PLACE: Final = re.compile(r"(?:https?://[^/?#\s]*)?(/[!-~]*\?[!-~]+)")
+"""A location, and of it what follows the server: chunks and credentials go to the endpoint that the user named, and
+nowhere else, whatever stands before the first slash."""
 _MORE: Final = 308
 _ENDED: Final = frozenset({404, 410, 412, 304, 499})
 """Statuses that say that the store knows nothing of this upload (any more), or that its condition does not hold."""
@@ -30,11 +32,10 @@ async def start(sender: Sender, key: str, request: Request, size: int | None) ->
         raise PreconditionFailed(key)
     if not answer.is_success:
         raise answer.error()
-    place = urlsplit(answer.headers.get("Location", ""))
-    if not place.query:
+    place = _PLACE.fullmatch(answer.headers.get("Location", ""))
+    if place is None:
         raise StorageError("the store's answer does not tell where to upload to")
-    # Only the path: chunks and credentials go to the endpoint that the user named, and nowhere else.
-    return ResumableUpload(sender, f"{place.path}?{place.query}", size)
+    return ResumableUpload(sender, place[1], size)
 
 
 class ResumableUpload:
@@ -79,7 +80,8 @@ class ResumableUpload:
         self._crc32c = sdk.crc32c(bytes(chunk), self._crc32c)
         first, end = self._sent, self._sent + len(chunk)
         checked = {"x-goog-hash": f"crc32c={sdk.encoded_crc32c(self._crc32c)}"} if is_last else {}
-        for _ in range(self._sender.retries + 1):
+        left = self._sender.retries
+        while True:
             place = f"bytes {self._sent}-{end - 1}/{self._total if self._total is not None else '*'}"
             headers = {"content-range": place, **checked}
             rest = memoryview(chunk)[self._sent - first :]
@@ -91,10 +93,14 @@ class ResumableUpload:
             now = _stored(answer.headers)
             if not first <= now <= end:
                 raise StorageError("the store has lost a part of the upload")
-            self._sent = now
             if now == end:
+                self._sent = now
                 return None
-        raise UnavailableError("the store does not take the next part of the upload")
+            if now <= self._sent:
+                if left <= 0:
+                    raise UnavailableError("the store does not take the next part of the upload")
+                left -= 1
+            self._sent = now
 
     async def _put(self, headers: Mapping[str, str], rest: memoryview) -> Answer:
         """Send, or find out how far the store has got where its answer was lost.

@@ -53,6 +53,11 @@ class ConnectionLimits:
     connect_timeout: float = 10.0
     read_timeout: float = 60.0
 
+    @property
+    def patience(self) -> float:
+        """For a connection out of the pool, all of which may be held by readers, and for an access token."""
+        return self.connect_timeout + self.read_timeout
+
 
 def crc32c(data: bytes, before: int = 0) -> int:
     """The checksum of ``data`` after bytes whose checksum is ``before``."""
@@ -78,7 +83,9 @@ async def open_session(token: GoogleToken | None, endpoint: str, project: str | 
     await anyio.to_thread.run_sync(load)
     from gcsfs.core import GCSFileSystem  # pyright: ignore[reportMissingTypeStubs]
 
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_timeout, sock_read=limits.read_timeout)
+    timeout = aiohttp.ClientTimeout(
+        total=None, connect=limits.patience, sock_connect=limits.connect_timeout, sock_read=limits.read_timeout
+    )
     session: dict[str, object] = {
         "connector": aiohttp.TCPConnector(limit=limits.most, keepalive_timeout=_IDLE),
         "timeout": timeout,

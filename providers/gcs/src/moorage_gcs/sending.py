@@ -6,6 +6,7 @@ import random
 import zlib
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
@@ -19,6 +20,8 @@ from moorage_gcs.connections import Connections
 from moorage_gcs.failures import Refusal, refusal
 from moorage_gcs.tokens import TokenSource
 
+BROKEN: Final = (aiohttp.ClientError, OSError, TimeoutError, RuntimeError)
+"""What aiohttp raises where a connection breaks; a ``RuntimeError`` where it was closed from here meanwhile."""
 _LARGEST_DOCUMENT: Final = 64 << 20
 _LARGEST_ERROR: Final = 64 << 10
 _PIECE: Final = 1 << 18
@@ -124,6 +127,10 @@ class Sender:
     def retries(self) -> int:
         return self._options.retries
 
+    def target(self, path: str, query: Mapping[str, str] = MappingProxyType({})) -> str:
+        """The path with its query, and with what the options add to every request, those in a batch included."""
+        return path + _query(path, {**self._options.query, **query})
+
     async def send(self, request: Request) -> Answer:
         """Send, and again after throttling, a failing server or a lost connection.
 
@@ -144,8 +151,7 @@ class Sender:
 
     async def _once(self, request: Request, authentication: Mapping[str, str]) -> Answer:
         session = await self._connections.session()
-        query = {**self._options.query, **request.query}
-        url = URL(self.endpoint + request.path + _query(request.path, query), encoded=True)
+        url = URL(self.endpoint + self.target(request.path, request.query), encoded=True)
         headers = {
             "accept-encoding": "gzip",
             "user-agent": self._options.user_agent,
@@ -159,10 +165,11 @@ class Sender:
             response = await session.request(
                 request.method, url, headers=headers, data=_content(request.body), allow_redirects=False
             )
+            self._connections.opened(response)
             return await _received(request, response)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             return Answer(failure=_not_reached(error))
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+        except BROKEN as error:
             return Answer(failure=_broken(error), lost=True)
 
     async def _repeats(

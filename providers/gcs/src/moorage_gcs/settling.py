@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import anyio
 
@@ -31,8 +31,9 @@ class Mark:
 
     @classmethod
     def of(cls, resource: Resource) -> Mark:
-        metadata: Mapping[str, object] = resource.get("metadata") or {}
-        word, _, replaces = str(metadata.get(MARK, "")).partition("/")
+        metadata: object = resource.get("metadata")
+        told = cast("Mapping[str, object]", metadata).get(MARK, "") if isinstance(metadata, Mapping) else ""
+        word, _, replaces = str(told).partition("/")
         return cls(word, replaces)
 
     def __str__(self) -> str:

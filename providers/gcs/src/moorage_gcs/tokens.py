@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from inspect import isawaitable, iscoroutinefunction
 from pathlib import Path
 from typing import Final, cast
 
+import anyio
 import anyio.to_thread
 
-from moorage import MoorageError, PermissionDeniedError, UnavailableError
+from moorage import MoorageError, OperationTimeoutError, PermissionDeniedError, UnavailableError
 from moorage_gcs import sdk
-from moorage_gcs.credentials import Credentials, Token, TokenCall
+from moorage_gcs.credentials import Credentials, TokenCall
 
 _EARLY: Final = 300.0
 """Seconds before it runs out at which a token is fetched again."""
@@ -22,14 +25,20 @@ _SOON: Final = 30.0
 """Seconds for which a token that is always about to run out is kept nevertheless."""
 _UNSAID: Final = 300.0
 """Seconds for which a token is kept whose end is not known but which may be replaced."""
+_PAIR: Final = 2
 _NOTHING: Final[Mapping[str, str]] = {}
 
 
 class TokenSource:
-    """The headers that authenticate one client's requests; none where it is anonymous."""
+    """The headers that authenticate one client's requests; none where it is anonymous.
 
-    def __init__(self, credentials: Credentials) -> None:
+    Args:
+        patience: seconds that one step of getting a token may take.
+    """
+
+    def __init__(self, credentials: Credentials, patience: float = 70.0) -> None:
         self._credentials = credentials
+        self._patience = patience
         self._google: sdk.GoogleToken | None = None
         self._is_loaded = False
         self._held: Mapping[str, str] | None = _NOTHING if credentials.kind == "anonymous" else None
@@ -48,7 +57,8 @@ class TokenSource:
     async def google(self) -> sdk.GoogleToken | None:
         """The object of google-auth, where there is one."""
         if not self._is_loaded:
-            self._google = await sdk.google_token(self._credentials)
+            with self._in_time():
+                self._google = await sdk.google_token(self._credentials)
             self._is_loaded = True
         return self._google
 
@@ -65,11 +75,13 @@ class TokenSource:
                 return held
             google = await self.google()
             if google is not None:
-                self._held, until = await _of_google(google, renew=instead_of is not None)
+                with self._in_time():
+                    self._held, until = await _of_google(google, renew=instead_of is not None)
             elif self._credentials.kind == "google":
                 self._held, until = _NOTHING, None
             else:
-                self._held, until = await self._given()
+                with self._in_time():
+                    self._held, until = await self._given()
             now = time.time()
             self._until = float("inf") if until is None else max(until - _EARLY, min(until, now + _SOON))
             return self._held
@@ -83,6 +95,13 @@ class TokenSource:
             case _:
                 token = await _called(cast("TokenCall", self._credentials.value))
         return _checked(token)
+
+    @contextmanager
+    def _in_time(self) -> Generator[None, None, None]:
+        with anyio.move_on_after(self._patience) as scope:
+            yield
+        if scope.cancelled_caught:
+            raise OperationTimeoutError("nobody issues an access token in time")
 
     def _own_lock(self) -> asyncio.Lock:
         loop = asyncio.get_running_loop()
@@ -114,7 +133,7 @@ async def _called(call: TokenCall) -> object:
         if iscoroutinefunction(call):
             token: object = await call()
         else:
-            given = await anyio.to_thread.run_sync(call)
+            given = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
             token = await given if isawaitable(given) else given
     except MoorageError:
         raise
@@ -126,7 +145,18 @@ async def _called(call: TokenCall) -> object:
 
 
 def _checked(given: object) -> tuple[Mapping[str, str], float | None]:
-    token, until = cast("tuple[Token, datetime | float | None]", given) if isinstance(given, tuple) else (given, None)
+    pair = cast("tuple[object, ...]", given) if isinstance(given, tuple) else (given, None)
+    token, until = pair if len(pair) == _PAIR else (None, None)
     if not isinstance(token, str) or not token.isascii() or not token.isprintable() or " " in token or not token:
         raise PermissionDeniedError("no credentials: what was given is no access token")
-    return {"authorization": f"Bearer {token}"}, until.timestamp() if isinstance(until, datetime) else until
+    return {"authorization": f"Bearer {token}"}, None if until is None else _seconds(until)
+
+
+def _seconds(until: object) -> float:
+    try:
+        seconds = until.timestamp() if isinstance(until, datetime) else float(cast("float", until))
+    except (TypeError, ValueError, OverflowError, OSError):
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise PermissionDeniedError("no credentials: what was given does not say when the access token runs out")
+    return seconds

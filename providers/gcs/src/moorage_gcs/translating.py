@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from moorage import ConfigError
 from moorage_gcs import sdk
 from moorage_gcs.credentials import Credentials
+from moorage_gcs.options import GCSOptions, is_private
 from moorage_gcs.placing import Placing
 from moorage_gcs.sending import SendingOptions
 from moorage_gcs.settings import Settings
-
-if TYPE_CHECKING:
-    from moorage_gcs.options import GCSOptions
 
 
 def settings_of(options: GCSOptions) -> Settings:
@@ -19,11 +18,14 @@ def settings_of(options: GCSOptions) -> Settings:
     found, is_emulator = sdk.default_endpoint()
     endpoint = options.endpoint_url or found
     is_google = options.endpoint_url is None and not is_emulator
+    credentials = _credentials(options, endpoint)
+    if credentials.kind != "anonymous" and not is_private(endpoint):
+        raise ConfigError("STORAGE_EMULATOR_HOST: credentials would be sent there in clear; https:// is wanted")
     payer = options.user_project or (options.project if options.requester_pays else None)
     return Settings(
         bucket=options.bucket,
         endpoint=endpoint.rstrip("/"),
-        credentials=_credentials(options, endpoint),
+        credentials=credentials,
         prefix=f"{options.prefix}/" if options.prefix else "",
         is_google=is_google or endpoint.endswith(".googleapis.com"),
         project=options.project,

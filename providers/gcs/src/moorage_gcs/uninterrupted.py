@@ -11,24 +11,35 @@ import anyio
 
 T = TypeVar("T")
 
+_UNDOING: Final[set[asyncio.Task[None]]] = set()
 _GRACE: Final = 5.0
 """Seconds that a cancelled caller waits at most for the answer, and then for the clearing up."""
 
 
 async def finished(step: Callable[[], Coroutine[Any, Any, T]], undo: Callable[[T], Awaitable[object]]) -> T:
-    """The result of ``step``. When this task is cancelled meanwhile, it is awaited a little longer and then undone."""
+    """The result of ``step``. When this task is cancelled meanwhile, it is awaited a little longer and then undone.
+
+    A caller that is cancelled once more goes at once; the undoing goes on without it.
+    """
     task = asyncio.create_task(step())
     try:
         await asyncio.wait([task])
     except BaseException:
-        with anyio.move_on_after(_GRACE, shield=True):
-            await asyncio.wait([task])
-        if not task.done():
-            task.cancel()
-        elif not task.cancelled() and task.exception() is None:
-            await cleared(lambda: undo(task.result()))
+        undoing = asyncio.create_task(_undone(task, undo))
+        _UNDOING.add(undoing)
+        undoing.add_done_callback(_UNDOING.discard)
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([undoing])
         raise
     return task.result()
+
+
+async def _undone(task: asyncio.Task[T], undo: Callable[[T], Awaitable[object]]) -> None:
+    await asyncio.wait([task], timeout=_GRACE)
+    if not task.done():
+        task.cancel()
+    elif not task.cancelled() and task.exception() is None:
+        await cleared(lambda: undo(task.result()))
 
 
 async def cleared(clear: Callable[[], Awaitable[object]]) -> None:

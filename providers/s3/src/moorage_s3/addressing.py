@@ -18,6 +18,16 @@ _HOST_LABEL: Final = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
+def is_http(url: str) -> bool:
+    """Whether this is an ``http`` or ``https`` URL with a host and without query and fragment."""
+    try:
+        parts = urlsplit(url)
+        is_plain = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return is_plain and re.fullmatch(r"[\x21-\x7e]+", url) is not None and not parts.query and not parts.fragment
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """One bucket at one endpoint.

@@ -17,7 +17,7 @@ _MONTHS: Final = {
         ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), 1
     )
 }
-_RANGE: Final = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+_RANGE: Final = re.compile(r"bytes (\d{1,19})-(\d{1,19})/(\d{1,19})", re.ASCII)
 _VERSION: Final = re.compile(r"(?:W/)?[\x21\x23-\x2b\x2d-\x7e]+")
 
 
@@ -42,9 +42,9 @@ def http_time(value: str) -> datetime | None:
 def _other_time(value: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(value)
-    except (TypeError, ValueError):
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
         return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def listed_time(value: str) -> datetime | None:

@@ -38,6 +38,7 @@ from moorage_s3.credentials import CredentialSource
 from moorage_s3.deleting import BATCH
 from moorage_s3.listing import PAGE, pages
 from moorage_s3.locating import locate, store_identity
+from moorage_s3.loop_lock import LoopLock
 from moorage_s3.operations import Operations
 from moorage_s3.probing import DISTRUSTED, TRUSTED, Findings, Probe, remember, remembered
 from moorage_s3.sending import Answer, Request
@@ -66,7 +67,7 @@ class S3ObjectClient(ObjectClient):
         self._source = CredentialSource(settings.fetch)
         self._connections = Connections(settings.limits)
         self._opened: Operations | None = None
-        self._probing = anyio.Lock()
+        self._probing = LoopLock()
         self._sample: str | None = None
         self._findings: Findings | None = {"atomic": TRUSTED, "none": DISTRUSTED}.get(settings.conditional_write)
 
@@ -93,7 +94,7 @@ class S3ObjectClient(ObjectClient):
 
     async def probe(self) -> ObjectFeatures:
         if self._findings is None:
-            async with self._probing:
+            async with self._probing.here():
                 await self._ask()
         return self.features
 
@@ -111,7 +112,6 @@ class S3ObjectClient(ObjectClient):
             if self._opened is None:
                 place = await locate(self._settings)
                 self._opened = Operations(place, self._settings, self._source, self._connections)
-                self._probing = anyio.Lock()
                 self._opened.learn(self._findings or _UNASKED)
             await self._check_bucket(self._opened)
             if self._settings.probe_at_start:
@@ -154,10 +154,12 @@ class S3ObjectClient(ObjectClient):
     async def copy(self, src: str, dst: str, options: CopyOptions = COPY) -> ObjectInfo:
         found = self._findings
         if options.condition is not None and found is not None and found.put and found.copy is None:
-            async with self._probing:
+            async with self._probing.here():
                 found = await self._ask_about_copies(src)
             if not found.copy:
                 return await self._copy_through(src, dst, options)
+        if self._do.copying.must_be_written(options):
+            return await self._copy_through(src, dst, options)
         return await self._do.copying.copy(src, dst, options)
 
     async def move(self, src: str, dst: str, options: CopyOptions = COPY) -> ObjectInfo:
@@ -178,6 +180,10 @@ class S3ObjectClient(ObjectClient):
             raise ClosedError("the client was not started", provider=self.scheme)
         return self._opened
 
+    @property
+    def _probe(self) -> Probe:
+        return Probe(self._do.sender, self._settings.prefix, self._settings.dialect.new_object)
+
     async def _check_bucket(self, do: Operations) -> None:
         query = {"list-type": "2", "max-keys": "1", "prefix": self._settings.prefix}
         answer = await do.sender.send(Request("GET", "", query))
@@ -189,20 +195,20 @@ class S3ObjectClient(ObjectClient):
         if self._findings is not None:
             return
         known = remembered(await self._identity())
-        self._found(known or await Probe(self._do.sender, self._settings.prefix).run(self._sample))
+        self._found(known or await self._probe.run(self._sample))
         await self._remember()
 
     async def _ask_about_copies(self, source: str) -> Findings:
         """What the probe left open for want of an object to copy."""
         found = self._findings or _UNASKED
         if found.copy is None:
-            found = await Probe(self._do.sender, self._settings.prefix).run_copies(found, source)
+            found = await self._probe.run_copies(found, source)
             self._found(found)
             await self._remember()
         return found
 
     async def _copy_through(self, src: str, dst: str, options: CopyOptions) -> ObjectInfo:
-        """By reading and writing, where the store judges conditions on puts but not on copies."""
+        """By reading and writing, where the store judges conditions on puts but not on such a copy."""
         body = await self.get(src, GetOptions(version=options.source_version))
         try:
             how = PutOptions(options.condition, options.media_type or body.info.media_type)

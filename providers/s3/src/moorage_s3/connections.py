@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakKeyDictionary
 
 import aiohttp
 
-from moorage import ClosedError, UnsupportedError
+from moorage import ClosedError, ConfigError, UnsupportedError
 from moorage_s3.forks import generation
 
 _IDLE: Final = 12.0
 """Seconds that an unused connection is kept; AWS closes them after about twenty."""
+_FREE_AFTER: Final = 5
+"""Times that a request may take to connect and to be answered, within which one of all connections becomes free."""
 _HIDDEN_RETRY: Final = "_retry_connection"
 """aiohttp sends a request again by itself when a kept connection turns out to be closed. A retry that nobody knows of
 makes a conditional write fail on its own first attempt, so it is switched off; a test watches that it stays off."""
@@ -30,7 +32,7 @@ class ConnectionLimits:
     connect_timeout: float = 10.0
     read_timeout: float = 60.0
     ca_bundle: str | None = None
-    proxy: str | None = None
+    proxy: str | None = field(default=None, repr=False)
 
 
 class _Pool:
@@ -41,9 +43,14 @@ class _Pool:
     def __init__(self, limits: ConnectionLimits) -> None:
         secure: ssl.SSLContext | bool = True
         if limits.ca_bundle is not None:
-            secure = ssl.create_default_context(cafile=limits.ca_bundle)
+            secure = _trusting(limits.ca_bundle)
         connector = aiohttp.TCPConnector(limit=limits.most, keepalive_timeout=_IDLE, ssl=secure)
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_timeout, sock_read=limits.read_timeout)
+        timeout = aiohttp.ClientTimeout(
+            total=None,
+            connect=_FREE_AFTER * (limits.connect_timeout + limits.read_timeout),
+            sock_connect=limits.connect_timeout,
+            sock_read=limits.read_timeout,
+        )
         self.session = aiohttp.ClientSession(
             connector=connector,
             timeout=timeout,
@@ -73,6 +80,14 @@ async def _closed_at_the_end(session: aiohttp.ClientSession) -> AsyncGenerator[N
         await session.close()
 
 
+def _trusting(ca_bundle: str) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_bundle)
+    except OSError as error:
+        reason = type(error).__name__
+    raise ConfigError(f"ca_bundle: cannot be read as certificates: {reason}")
+
+
 class Connections:
     """The pools of one client.
 
@@ -93,6 +108,7 @@ class Connections:
             self._check_process()
         self._born = generation()
         if loop not in self._pools:
+            self._forget_closed()
             pool = self._pools[loop] = _Pool(self._limits)
             await pool.tie_to_loop()
 
@@ -117,6 +133,12 @@ class Connections:
             if pool is not None:
                 await pool.aclose()
         self._born = None
+
+    def _forget_closed(self) -> None:
+        """A pool holds its loop, so that the loop's end alone frees neither."""
+        for loop, pool in list(self._pools.items()):
+            if loop.is_closed() and pool.session.closed:
+                self._pools.pop(loop, None)
 
     def _check_process(self) -> None:
         if self._born is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from moorage import ConflictError, StorageError
+from moorage import ConflictError, LimitExceededError, StorageError
 from moorage.objects import CopyOptions, Matches, ObjectInfo, PreconditionFailed, PutOptions
 from moorage_s3.addressing import Place
 from moorage_s3.answers import listed_time, object_info, plain_version
@@ -42,6 +42,19 @@ class Copying:
         self._dialect = dialect
         self._uploading = uploading
         self._multipart = Multipart(sender, dialect)
+
+    def must_be_written(self, options: CopyOptions) -> bool:
+        """Whether the source must be read and written in one request: a copy in parts would lose the condition.
+
+        Raises:
+            LimitExceededError: it is too large for that.
+        """
+        size = options.source_size
+        if options.condition is None or self._uploading.judges_parts or size is None:
+            return False
+        if size > self._dialect.largest_put:
+            raise LimitExceededError("larger than this store takes under a condition")
+        return size > self._dialect.multipart_copy_from
 
     async def copy(self, src: str, dst: str, options: CopyOptions) -> ObjectInfo:
         """See :meth:`moorage.objects.ObjectClient.copy`.
@@ -107,6 +120,8 @@ class Copying:
 
     async def _in_parts(self, src: str, dst: str, options: CopyOptions) -> ObjectInfo:
         """In parts, each of the version that was looked at first."""
+        if options.condition is not None and not self._uploading.judges_parts:
+            raise LimitExceededError("larger than this store takes under a condition")
         found = await self._head(src)
         info = object_info(src, found.headers)
         if options.source_version not in (None, info.version):

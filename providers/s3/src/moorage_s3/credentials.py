@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,11 +13,13 @@ from typing import Final, NoReturn, cast
 import anyio.to_thread
 
 from moorage import MoorageError, PermissionDeniedError, UnavailableError
+from moorage_s3.loop_lock import LoopLock
 
 _EARLY: Final = 300.0
 """Seconds before they run out at which credentials are fetched again."""
 _SOON: Final = 30.0
 """Seconds for which credentials that are always about to run out are kept nevertheless."""
+_IN_HEADER: Final = re.compile(r"[\x21-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,7 @@ class CredentialSource:
         self._fetch = fetch
         self._held: Credentials | None = None
         self._until = 0.0
-        self._lock = asyncio.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = LoopLock()
 
     @property
     def is_anonymous(self) -> bool:
@@ -80,21 +81,17 @@ class CredentialSource:
         """
         if self._fetch is None:
             return None
-        async with self._own_lock():
+        async with self._lock.here():
             held = self.current()
             if held is not None and held is not instead_of:
                 return held
-            self._held = await self._fetch()
+            fetched = await self._fetch()
+            _check_usable(fetched)
+            self._held = fetched
             expiry = self._held.expiry
             now = time.time()
             self._until = float("inf") if expiry is None else max(expiry - _EARLY, min(expiry, now + _SOON))
             return self._held
-
-    def _own_lock(self) -> asyncio.Lock:
-        loop = asyncio.get_running_loop()
-        if loop is not self._loop:
-            self._loop, self._lock = loop, asyncio.Lock()
-        return self._lock
 
 
 def fixed(credentials: Credentials) -> Fetch:
@@ -121,6 +118,22 @@ def called(call: CredentialsCall) -> Fetch:
         raise UnavailableError(f"the function for credentials failed: {reason}")
 
     return fetch
+
+
+def _check_usable(credentials: Credentials) -> None:
+    """Refuse, without showing it, what cannot be sent or signed with: a line's end that was read along, say.
+
+    Raises:
+        PermissionDeniedError: the access key or the token cannot stand in a header, or the secret is no text.
+    """
+    token = credentials.session_token
+    if _IN_HEADER.fullmatch(credentials.access_key_id) is None:
+        raise PermissionDeniedError("no credentials: the access key is empty, or has blanks or control characters")
+    if token is not None and _IN_HEADER.fullmatch(token) is None:
+        raise PermissionDeniedError("no credentials: the session token is empty, or has blanks or control characters")
+    secret = credentials.secret_access_key
+    if not secret or any("\ud800" <= character <= "\udfff" for character in secret):
+        raise PermissionDeniedError("no credentials: the secret key is empty or no text")
 
 
 async def _given(call: CredentialsCall) -> object:

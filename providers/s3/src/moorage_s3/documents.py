@@ -22,8 +22,8 @@ _DEFAULT_NAMESPACE: Final = re.compile(rb"""(?<=\s)xmlns=(?:"[^"]*"|'[^']*')""")
 _NO_MARKS: Final = ET.Element("none")
 
 
-def parse(data: bytes) -> ET.Element:
-    """The root of a document, its names without namespaces.
+def parse(data: bytes, name: str = "") -> ET.Element:
+    """The root of a document, its names without namespaces; ``name`` is what it must be, where that matters.
 
     Declarations of any kind are refused before anything is parsed: no answer of S3 has one, and entities are how a
     document attacks its reader.
@@ -40,6 +40,8 @@ def parse(data: bytes) -> ET.Element:
     if "}" in root.tag:
         for element in root.iter():
             element.tag = element.tag.rpartition("}")[2]
+    if name and root.tag != name:
+        raise StorageError(f"the store's answer is no {name}")
     return root
 
 
@@ -55,7 +57,7 @@ def is_expressible(key: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One page, and where the next begins; ``token`` is empty on the last."""
+    """One page, and where the next begins; ``token`` is empty on the last, or where the store does not tell."""
 
     page: ObjectPage
     token: str
@@ -63,12 +65,13 @@ class Listing:
 
 def listing(data: bytes) -> Listing:
     """The answer to ListObjectsV2."""
-    root = parse(data)
+    root = parse(data, "ListBucketResult")
     is_encoded = text(root, "EncodingType") == "url"
-    token = text(root, "NextContinuationToken") if text(root, "IsTruncated") == "true" else ""
+    is_truncated = text(root, "IsTruncated") == "true"
+    token = text(root, "NextContinuationToken") if is_truncated else ""
     objects = tuple([_listed(element, is_encoded) for element in root.iterfind("Contents")])
     prefixes = tuple([_name(text(element, "Prefix"), is_encoded) for element in root.iterfind("CommonPrefixes")])
-    return Listing(ObjectPage(objects, prefixes, more=bool(token)), token)
+    return Listing(ObjectPage(objects, prefixes, more=is_truncated), token)
 
 
 def _listed(element: ET.Element, is_encoded: bool) -> ObjectInfo:
@@ -78,6 +81,8 @@ def _listed(element: ET.Element, is_encoded: bool) -> ObjectInfo:
         key = values["Key"]
     except (KeyError, ValueError):
         raise StorageError("the store's listing has an entry without key or size") from None
+    if size < 0:
+        raise StorageError("the store's listing has an entry without key or size")
     return ObjectInfo(
         _name(key, is_encoded),
         size,
@@ -110,7 +115,10 @@ def delete_failures(data: bytes) -> list[FailedKey]:
     """The failures in the answer to DeleteObjects."""
     if not data.strip():
         return []
-    return [FailedKey(text(element, "Key"), text(element, "Code")) for element in parse(data).iterfind("Error")]
+    return [
+        FailedKey(text(element, "Key"), text(element, "Code"))
+        for element in parse(data, "DeleteResult").iterfind("Error")
+    ]
 
 
 def complete_request(parts: Sequence[tuple[str, str]]) -> bytes:
@@ -160,6 +168,6 @@ def pending_uploads(data: bytes) -> Uploads:
 
 def part_times(data: bytes) -> tuple[list[str], str]:
     """When each part in the answer to ListParts was stored, and where the next page begins; empty on the last."""
-    root = parse(data)
+    root = parse(data, "ListPartsResult")
     marker = text(root, "NextPartNumberMarker") if text(root, "IsTruncated") == "true" else ""
     return [text(part, "LastModified") for part in root.iterfind("Part")], marker

@@ -119,6 +119,14 @@ class Refusal:
         """The server failed part-way: whether the request took effect is not known."""
         return self.status >= 500 and self.status not in (501, 507)
 
+    @property
+    def is_unclear(self) -> bool:
+        """Whether the request may have taken effect: it failed part-way, or whatever is before the store gave up.
+
+        A 503 of S3's own says that nothing was done; one without its words may come from a proxy, at any time.
+        """
+        return self.is_failing and self.code not in THROTTLED
+
     def error(self) -> MoorageError:
         """What a caller is told."""
         kind, words = _WORDS.get(self.code) or self._by_status()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -12,6 +13,7 @@ from moorage import StorageError
 from moorage_s3.answers import plain_version
 from moorage_s3.dialect import Dialect, crc32
 from moorage_s3.documents import complete_request, parse, text
+from moorage_s3.orphans import abort_unused, suspects
 from moorage_s3.sending import Answer, Request, Sender
 from moorage_s3.uninterrupted import finish
 
@@ -30,12 +32,13 @@ class Completed:
 
 @dataclass(slots=True)
 class Upload:
-    """One upload under way."""
+    """One upload under way; ``suspects`` are others that an attempt to begin it may have left."""
 
     key: str
     upload_id: str
     parts: dict[int, tuple[str, str]] = field(default_factory=dict[int, tuple[str, str]])
     size: int = 0
+    suspects: tuple[str, ...] = ()
 
 
 Part = Callable[[int, str], Awaitable[tuple[str, str]]]
@@ -90,6 +93,8 @@ class Multipart:
         finally:
             if not is_done:
                 await self.undo(key, upload.upload_id)
+            if upload.suspects:
+                await self._give_up(lambda: abort_unused(self._sender, key, upload.suspects, self.abort))
         return completed
 
     async def abort(self, key: str, upload_id: str) -> bool:
@@ -107,28 +112,41 @@ class Multipart:
         return False
 
     async def _begin(self, key: str, headers: dict[str, str]) -> Upload:
-        """Start an upload; a cancellation waits until its id is known, and then aborts it."""
+        """Start an upload; a cancellation waits until its id is known, within a time limit, and then aborts it."""
+        began = time.monotonic()
         begun = await finish(lambda: self._sender.send(Request("POST", key, {"uploads": ""}, headers)))
-        answer = begun.result()
-        upload_id = text(parse(answer.body), "UploadId") if answer.is_success else ""
         if begun.cancelled is not None:
-            if upload_id:
+            if not begun.task.cancelled() and (upload_id := _upload_id(begun.result())):
                 await self.undo(key, upload_id)
             raise begun.cancelled
+        answer = begun.result()
         if not answer.is_success:
             raise answer.error()
+        upload_id = _upload_id(answer)
         if not upload_id:
             raise StorageError("the store started an upload without an id")
-        return Upload(key, upload_id)
+        upload = Upload(key, upload_id)
+        if answer.lost:
+            upload.suspects = await self._suspects(upload, time.monotonic() - began)
+        return upload
+
+    async def _suspects(self, upload: Upload, passed: float) -> tuple[str, ...]:
+        found = await finish(lambda: suspects(self._sender, upload.key, upload.upload_id, passed))
+        if found.cancelled is not None:
+            await self.undo(upload.key, upload.upload_id)
+            raise found.cancelled
+        return found.result()
 
     async def undo(self, key: str, upload_id: str) -> None:
         """Abort in spite of cancellation, within a time limit."""
+        await self._give_up(lambda: self.abort(key, upload_id))
 
-        async def abort() -> None:
+    async def _give_up(self, abort: Callable[[], Awaitable[object]]) -> None:
+        async def limited() -> None:
             with anyio.move_on_after(_UNDO_TIMEOUT):
-                await self.abort(key, upload_id)
+                await abort()
 
-        undone = await finish(abort)
+        undone = await finish(limited)
         if undone.cancelled is not None:
             raise undone.cancelled
 
@@ -192,7 +210,19 @@ class Multipart:
         query = {"uploadId": upload.upload_id}
         headers = {**conditions, "content-type": "application/xml"}
         request = Request("POST", upload.key, query, headers, body, is_settled=is_settled)
+        began = time.monotonic()
         answer = await self._sender.send(request)
         if not answer.is_success:
             return Completed(answer, upload.size)
-        return Completed(answer, upload.size, plain_version(text(parse(answer.body), "ETag")))
+        try:
+            return Completed(answer, upload.size, plain_version(text(parse(answer.body), "ETag")))
+        except StorageError as error:  # as good as lost
+            since = answer.lost_since if answer.lost else began
+            return Completed(replace(answer, failure=error, lost=True, lost_since=since), upload.size)
+
+
+def _upload_id(answer: Answer) -> str:
+    try:
+        return text(parse(answer.body), "UploadId") if answer.is_success else ""
+    except StorageError:
+        return ""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn, Self
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from pydantic import AliasChoices, Field, SecretStr, StringConstraints, field_validator, model_validator
+from pydantic import AliasChoices, Field, FilePath, SecretStr, StringConstraints, field_validator, model_validator
 
 from moorage import ConfigError, InvalidPathError, ProviderOptions, StoragePath
-from moorage_s3.addressing import Addressing, fits_host
+from moorage_s3.addressing import Addressing, fits_host, is_http
 from moorage_s3.credentials import CredentialsCall
 from moorage_s3.dialect import MIB, ConditionalWrite
 
@@ -25,6 +24,7 @@ Word = Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]+$", max_length=20
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]")
 _REGION = r"^[A-Za-z0-9_-]{1,64}$"
 _SMALLEST_PART = 5 * MIB
+_NO_URL = "an http:// or https:// URL without query and fragment is wanted"
 
 
 class S3Options(ProviderOptions):
@@ -60,9 +60,11 @@ class S3Options(ProviderOptions):
     endpoint_url: str | None = None
     access_key_id: Word | None = Field(default=None, repr=False, validation_alias=AliasChoices("access_key_id", "key"))
     secret_access_key: SecretStr | None = Field(
-        default=None, validation_alias=AliasChoices("secret_access_key", "secret")
+        default=None, min_length=1, validation_alias=AliasChoices("secret_access_key", "secret")
     )
-    session_token: SecretStr | None = Field(default=None, validation_alias=AliasChoices("session_token", "token"))
+    session_token: SecretStr | None = Field(
+        default=None, min_length=1, validation_alias=AliasChoices("session_token", "token")
+    )
     profile: str | None = Field(default=None, min_length=1)
     credentials: CredentialsCall | None = Field(default=None, repr=False, exclude=True)
     anonymous: bool = False
@@ -85,8 +87,8 @@ class S3Options(ProviderOptions):
     part_size: int = Field(default=8 * MIB, ge=_SMALLEST_PART, le=5 << 30)
     concurrency: int = Field(default=4, ge=1, le=64)
     checksums: Literal["auto", "crc32", "none"] = "auto"
-    ca_bundle: Path | None = None
-    proxy: str | None = Field(default=None, repr=False)
+    ca_bundle: FilePath | None = None
+    proxy: SecretStr | None = None
 
     def __getstate__(self) -> NoReturn:
         raise TypeError("options hold secrets, and are not pickled")
@@ -107,14 +109,19 @@ class S3Options(ProviderOptions):
             reason = error.message
         raise ValueError(f"written like a path: {reason}")
 
-    @field_validator("endpoint_url", "proxy")
+    @field_validator("endpoint_url")
     @classmethod
-    def _check_url(cls, url: str | None) -> str | None:
-        if url is None:
-            return None
-        if not _is_http(url):
-            raise ValueError("an http:// or https:// URL without query and fragment is wanted")
-        return url.rstrip("/")
+    def _check_endpoint(cls, url: str | None) -> str | None:
+        if url is not None and not is_http(url):
+            raise ValueError(_NO_URL)
+        return None if url is None else url.rstrip("/")
+
+    @field_validator("proxy")
+    @classmethod
+    def _check_proxy(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None and not is_http(url.get_secret_value()):
+            raise ValueError(_NO_URL)
+        return url
 
     @model_validator(mode="after")
     def _check_contradictions(self) -> Self:
@@ -140,6 +147,8 @@ class S3Options(ProviderOptions):
         chosen = [name for name, is_chosen in ways.items() if is_chosen]
         if len(chosen) > 1:
             faults.append(f"{' and '.join(chosen)}: only one of them says who asks")
+        if self.anonymous and self.requester_pays:
+            faults.append("requester_pays: nobody is there to pay with anonymous=True")
         return faults
 
     def _store_faults(self) -> list[str]:
@@ -174,12 +183,3 @@ class S3Options(ProviderOptions):
         if not url.netloc or "@" in url.netloc or ":" in url.netloc:
             raise ConfigError("s3:// takes a bucket and a prefix: s3://bucket/prefix?region=…")
         return {"bucket": url.netloc, "prefix": unquote(url.path, errors="strict")}
-
-
-def _is_http(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        is_plain = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-    return is_plain and re.fullmatch(r"[\x21-\x7e]+", url) is not None and not parts.query and not parts.fragment

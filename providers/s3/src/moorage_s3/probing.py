@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -71,11 +71,15 @@ def remember(identity: tuple[str, ...], findings: Findings) -> None:
 
 
 class Probe:
-    """One look at a store, below one prefix."""
+    """One look at a store, below one prefix; ``new_object`` is what each request must say that makes an object.
 
-    def __init__(self, sender: Sender, prefix: str) -> None:
+    A bucket may refuse those that do not, e.g. without encryption, before it judges their condition.
+    """
+
+    def __init__(self, sender: Sender, prefix: str, new_object: Mapping[str, str]) -> None:
         self._sender = sender
         self._prefix = prefix
+        self._new_object = new_object
         self._multipart = Multipart(sender, Dialect())
 
     async def run(self, sample: str | None) -> Findings:
@@ -119,12 +123,13 @@ class Probe:
 
     async def _puts(self) -> bool:
         key = self._free_key()
-        answer = await self._careful(key, Request("PUT", key, headers={"if-match": _BOGUS}))
+        request = Request("PUT", key, headers={**self._new_object, "if-match": _BOGUS})
+        answer = await self._careful(key, request)
         for attempt in range(1, _CONFLICTS):
             if answer.refusal is None or answer.refusal.status != 409:
                 break
             await anyio.sleep(0.05 * attempt)
-            answer = await self._careful(key, Request("PUT", key, headers={"if-match": _BOGUS}))
+            answer = await self._careful(key, request)
         refused = _is_refused(answer)
         if refused is None:
             error = answer.error()
@@ -136,7 +141,7 @@ class Probe:
 
     async def _completes(self) -> bool | None:
         key = self._free_key()
-        begun = await self._sender.send(Request("POST", key, {"uploads": ""}))
+        begun = await self._sender.send(Request("POST", key, {"uploads": ""}, self._new_object))
         if not begun.is_success:
             return None
         upload_id = text(parse(begun.body), "UploadId")
@@ -169,7 +174,8 @@ class Probe:
         if source is None:
             return None
         key = self._free_key()
-        headers = {"x-amz-copy-source": source_header(self._sender.place, source), condition: _BOGUS}
+        copied = source_header(self._sender.place, source)
+        headers = {**self._new_object, "x-amz-copy-source": copied, condition: _BOGUS}
         answer = await self._careful(key, Request("PUT", key, headers=headers))
         if answer.is_success:
             return False

@@ -14,8 +14,10 @@ from contextvars import ContextVar
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from moorage import ConfigError, MoorageError, PermissionDeniedError, UnavailableError
+from moorage_s3.addressing import is_http
 from moorage_s3.credentials import Credentials, Fetch
 
 _ASKED_AGAIN: Final = 360.0
@@ -62,10 +64,21 @@ def configured_region(environment: Mapping[str, str], profile: str | None) -> st
 
 
 def configured_endpoint(environment: Mapping[str, str]) -> str | None:
-    """The endpoint that the environment names for S3 or for everything."""
+    """The endpoint that the environment names for S3 or for everything.
+
+    Raises:
+        ConfigError: it is no URL, or holds credentials.
+    """
     if environment.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "").lower() == "true":
         return None
-    return environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL") or None
+    for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"):
+        if url := environment.get(name):
+            if not is_http(url) or "@" in urlsplit(url).netloc:
+                raise ConfigError(
+                    f"{name}: an http:// or https:// URL without credentials, query and fragment is wanted"
+                )
+            return url.rstrip("/")
+    return None
 
 
 @lru_cache(maxsize=128)

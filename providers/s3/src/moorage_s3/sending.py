@@ -155,7 +155,7 @@ class Sender:
             began = time.monotonic()
             answer = await self._once(request, payload, credentials)
             refused = answer.refusal
-            is_lost = answer.lost or (refused is not None and refused.is_failing and not refused.is_throttling)
+            is_lost = answer.lost or (refused is not None and refused.is_unclear)
             if is_lost and not attempts.lost:
                 attempts.lost, attempts.lost_since = True, began
             answer.lost, answer.lost_since = attempts.lost, attempts.lost_since
@@ -177,17 +177,17 @@ class Sender:
         place = self.place
         path, query = place.path(request.key), encode_query(dict(request.query)) if request.query else ""
         headers = {"host": place.host, "x-amz-content-sha256": payload, **request.headers, **self._options.headers}
-        if credentials is not None:
-            now = time.time() + self._skew
-            self._signer.sign(credentials, place.region, request.method, path, query, headers, now=now)
-        headers["user-agent"] = self._options.user_agent
-        headers["accept-encoding"] = "identity"
         try:
             session = await self._connections.session()
         except MoorageError as error:
             return Answer(failure=error)
-        body = _body(request, headers)
         try:
+            if credentials is not None:
+                now = time.time() + self._skew
+                self._signer.sign(credentials, place.region, request.method, path, query, headers, now=now)
+            headers["user-agent"] = self._options.user_agent
+            headers["accept-encoding"] = "identity"
+            body = _body(request, headers)
             response = await session.request(
                 request.method, place.url(path, query), headers=headers, data=body, allow_redirects=False
             )
@@ -196,6 +196,8 @@ class Sender:
             return Answer(failure=_not_reached(error))
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             return Answer(failure=_broken(error), lost=True)
+        except ValueError:
+            return Answer(failure=StorageError("something in the request cannot stand in a header"))
 
     async def _repeats(
         self, request: Request, answer: Answer, attempts: _Attempts, credentials: Credentials | None
@@ -205,7 +207,8 @@ class Sender:
         if refused is not None:
             if self._redirect(refused, attempts) or self._correct_clock(refused, answer.headers, attempts):
                 return True
-            if refused.code in EXPIRED and not attempts.renewed:
+            is_expired = refused.code in EXPIRED or (refused.status == 400 and not refused.code)  # HEAD has no code
+            if is_expired and not attempts.renewed and not self._source.is_anonymous:
                 return await self._renew(answer, attempts, credentials)
             is_conflict = refused.status == 409 and attempts.lost
             if not (refused.is_failing or refused.is_throttling or is_conflict or refused.code == "RequestTimeout"):
@@ -239,7 +242,7 @@ class Sender:
             return False
         try:
             skew = parsedate_to_datetime(headers.get("Date", "")).timestamp() - time.time()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return False
         if refused.code != SKEWED and abs(skew - self._skew) < _SKEW:
             return False
@@ -330,7 +333,7 @@ def _pause(number: int, headers: Mapping[str, str], most: float) -> float:
 
 def _not_reached(error: Exception) -> MoorageError:
     if isinstance(error, asyncio.TimeoutError):
-        return OperationTimeoutError("the store does not answer")
+        return OperationTimeoutError("the store does not answer, or every connection to it is in use")
     return UnavailableError(f"the store cannot be reached: {type(error).__name__}")
 
 

@@ -26,8 +26,12 @@ def encode_key(key: str) -> str:
 
 def encode_query(query: dict[str, str]) -> str:
     """Parameters in the canonical order and encoding, which are also the ones that are sent."""
-    encoded = sorted([(quote(name, safe="~"), quote(value, safe="~")) for name, value in query.items()])
+    encoded = sorted([(quote(name, safe="~"), _encoded(value)) for name, value in query.items()])
     return "&".join([f"{name}={value}" for name, value in encoded])
+
+
+def _encoded(value: str) -> str:
+    return quote(value, safe="~", errors="surrogateescape")
 
 
 class Signer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+import threading
 from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import asynccontextmanager
 from typing import IO
@@ -53,9 +54,17 @@ async def _spool(file: IO[bytes], head: bytes, rest: AsyncIterable[bytes], most:
         await anyio.to_thread.run_sync(append, chunk)
     await anyio.to_thread.run_sync(file.flush)
 
+    reading = threading.Lock()
+
+    def piece(start: int) -> bytes:
+        with reading:  # of an attempt that was given up a read may still be under way
+            file.seek(start)
+            return file.read(_PIECE)
+
     async def read() -> AsyncGenerator[bytes, None]:
-        await anyio.to_thread.run_sync(file.seek, 0)
-        while data := await anyio.to_thread.run_sync(file.read, _PIECE):
+        start = 0
+        while data := await anyio.to_thread.run_sync(piece, start):
+            start += len(data)
             yield data
 
     return LargeBody(length, digest.hexdigest(), read)

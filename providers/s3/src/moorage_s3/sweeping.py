@@ -7,6 +7,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from moorage import StorageError
 from moorage.objects import ListOptions
 from moorage_s3.answers import listed_time
 from moorage_s3.deleting import Deleting
@@ -53,6 +54,8 @@ class Sweeping:
                 yield upload
             if not (found.key_marker or found.id_marker):
                 return
+            if (found.key_marker, found.id_marker) == (query.get("key-marker"), query.get("upload-id-marker")):
+                raise StorageError("the store does not tell how its listing goes on")
             query |= {"key-marker": found.key_marker, "upload-id-marker": found.id_marker}
 
     async def _stands_still(self, upload: PendingUpload, before: datetime) -> bool:

@@ -34,7 +34,7 @@ def settings_of(options: S3Options) -> Settings:
             options.connect_timeout,
             options.read_timeout,
             None if options.ca_bundle is None else str(options.ca_bundle),
-            options.proxy,
+            None if options.proxy is None else options.proxy.get_secret_value(),
         ),
         headers=_every_request(options),
         user_agent=options.user_agent,

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import anyio
 
 T = TypeVar("T")
+
+PATIENCE: Final = 30.0
+"""Seconds that a cancelled caller waits at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +28,32 @@ class Finished(Generic[T]):
 
 
 async def finish(call: Callable[[], Awaitable[T]]) -> Finished[T]:
-    """Run to the end, whether the caller is cancelled by a scope of anyio's or by its task."""
+    """Run to the end, whether the caller is cancelled by a scope of anyio's or by its task.
+
+    A caller that is cancelled waits for a limited time only; what is still not done then is cancelled, too.
+    """
     task = asyncio.ensure_future(_run(call))
-    cancelled: asyncio.CancelledError | None = None
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError as error:
+        return Finished(task, await _outlast(task, error))
+    return Finished(task, None)
+
+
+async def _outlast(task: asyncio.Task[T], cancelled: asyncio.CancelledError) -> asyncio.CancelledError:
+    """Wait in spite of the cancellation; the latest one."""
+    clock = asyncio.get_running_loop().time
+    until = clock() + PATIENCE
     with anyio.CancelScope(shield=True):
-        while not task.done():
+        while not task.done() and (left := until - clock()) > 0:
             try:
-                await asyncio.wait({task})
+                await asyncio.wait({task}, timeout=left)
             except asyncio.CancelledError as error:
                 cancelled = error
-    return Finished(task, cancelled)
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+    return cancelled
 
 
 async def _run(call: Callable[[], Awaitable[T]]) -> T:

@@ -11,7 +11,7 @@ from typing import Final
 from moorage import Body, ConflictError, LimitExceededError
 from moorage.objects import ABSENT, Condition, Matches, ObjectInfo, PreconditionFailed, PutOptions
 from moorage_s3.answers import object_info, plain_version, written_info
-from moorage_s3.conditions import condition_headers, is_unmet
+from moorage_s3.conditions import condition_headers, is_unmet, matching
 from moorage_s3.dialect import Dialect, media_headers
 from moorage_s3.multipart import Multipart
 from moorage_s3.sending import Answer, LargeBody, Request, Sender
@@ -70,6 +70,11 @@ class Uploading:
         self._enforcement = enforcement
         self._multipart = Multipart(sender, dialect)
 
+    @property
+    def judges_parts(self) -> bool:
+        """Whether the store judges conditions when an upload in parts is completed."""
+        return self._enforcement.multipart
+
     async def put(self, key: str, body: Body, options: PutOptions) -> ObjectInfo:
         """See :meth:`moorage.objects.ObjectClient.put`."""
         conditions = condition_headers(key, options.condition)
@@ -115,9 +120,9 @@ class Uploading:
         headers = {**put.headers, **checksum, WRITES: put.descent.header}
         settled = partial(self._is_settled, put)
         answer = await self._sender.send(Request("PUT", put.key, headers=headers, body=body, is_settled=settled))
-        if answer.is_success:
+        if answer.is_success and answer.headers.get("ETag"):
             return written_info(put.key, answer.headers, length, put.media_type)
-        return await self._own(put, answer, length)
+        return await (self._stored(put, length) if answer.is_success else self._own(put, answer, length))
 
     async def _parts(self, put: _Put, parts: AsyncGenerator[bytes, None]) -> ObjectInfo:
         creation = {name: value for name, value in put.headers.items() if name not in ("if-match", "if-none-match")}
@@ -128,8 +133,9 @@ class Uploading:
         finally:
             await parts.aclose()
         if done.answer.is_success:
-            version = done.version or (await self._stored(put)).version
-            return ObjectInfo(put.key, done.size, version, media_type=put.media_type)
+            if not done.version:
+                return await self._stored(put, done.size)
+            return ObjectInfo(put.key, done.size, done.version, media_type=put.media_type)
         return await self._own(put, done.answer, done.size)
 
     async def _own(self, put: _Put, answer: Answer, size: int) -> ObjectInfo:
@@ -147,7 +153,7 @@ class Uploading:
         if seen.stored is not None:
             return seen.stored
         if seen.took_effect:
-            return ObjectInfo(put.key, size, f"replaced-{put.descent.mark}", media_type=put.media_type)
+            return _replaced(put, size)
         is_unclear = answer.lost and seen.took_effect is None and not seen.still_holds
         error = answer.error()
         is_overtaken = put.condition is not None and not seen.still_holds and (answer.lost or answer.settled)
@@ -176,11 +182,12 @@ class Uploading:
         took_effect = put.descent.took_effect(found.headers, put.key, passed)
         return _Seen(None, took_effect, still_holds=put.condition == Matches(version))
 
-    async def _stored(self, put: _Put) -> ObjectInfo:
+    async def _stored(self, put: _Put, size: int) -> ObjectInfo:
+        """What a put made that succeeded without being told its version; what is stored now may be another's."""
         found = await self._sender.send(Request("HEAD", put.key))
-        if not found.is_success:
-            raise found.error()
-        return object_info(put.key, found.headers)
+        if found.is_success and put.descent.is_stored(found.headers, put.key):
+            return object_info(put.key, found.headers)
+        return _replaced(put, size)
 
     async def repeat_is_refused(self, key: str, body: bytes, options: PutOptions, version: str) -> bool | None:
         """Whether the store refuses a create-only put of a key that holds just these bytes; ``None``: not known.
@@ -193,10 +200,20 @@ class Uploading:
             return None
         if WRITES in found.headers:
             headers[WRITES] = found.headers[WRITES]
-        answer = await self._sender.send(Request("PUT", key, headers=headers, body=body))
+        request = Request("PUT", key, headers=headers, body=body)
+        answer = await self._sender.send(request)
+        if answer.is_success and is_unmet(await self._sender.send(request), ABSENT):
+            # Somebody had just deleted it: the store is honest, and the object does not come back.
+            await self._sender.send(Request("DELETE", key, headers={"if-match": matching(key, version)}))
+            return True
         if answer.is_success:
             return False
         return True if is_unmet(answer, ABSENT) else None
+
+
+def _replaced(put: _Put, size: int) -> ObjectInfo:
+    """An object that was made and has been replaced since: its version matches nothing."""
+    return ObjectInfo(put.key, size, f"replaced-{put.descent.mark}", media_type=put.media_type)
 
 
 async def _sliced(body: bytes, size: int) -> AsyncGenerator[bytes, None]:

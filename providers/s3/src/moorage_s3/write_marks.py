@@ -9,6 +9,7 @@ what it was based on is, and somebody else's write took its place.
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ _KEPT: Final = 96
 _QUICKEST: Final = 0.001
 """Seconds that a write takes at least which is based on another: a round trip, and the store's own work."""
 _REMEMBERED: Final = 256
+_WELL_FORMED: Final = re.compile(rf"([0-9a-f]{{8}}),([\w-]{{1,11}}(?:,[\w-]{{1,11}}){{0,{_KEPT - 1}}})", re.ASCII)
 _NOTHING: Final = "0"
 """The mark of a free key."""
 
@@ -100,9 +102,12 @@ class WriteMarks:
 
 
 def _marks(headers: Mapping[str, str], key: str) -> tuple[str, ...]:
-    """The marks of an object, unless it was copied here from under another key, and tells of that one's past."""
-    tag, _, marks = headers.get(HEADER, "").partition(",")
-    return tuple(marks.split(",")) if marks and tag == _tag(key) else ()
+    """The marks of an object, unless it was copied here from under another key, and tells of that one's past.
+
+    They are sent on with the next write: anything else that somebody may have put there is not taken for marks.
+    """
+    found = _WELL_FORMED.fullmatch(headers.get(HEADER, ""))
+    return tuple(found[2].split(",")) if found is not None and found[1] == _tag(key) else ()
 
 
 def _tag(key: str) -> str:
