@@ -272,7 +272,7 @@ class MountRouter(Provider):
                     if entry.path is None:
                         yield entry
                         continue
-                    at = entry.path.rebased(_ROOT, mount_path)
+                    at = self._table.unroute(mount_path, entry.path)
                     if crowded and (self._table.is_protected(at) or self._table.is_shadowed(at, mount_path)):
                         continue
                     point = None if entry.mount is None else replace(entry.mount, path=at)
@@ -352,7 +352,7 @@ class MountRouter(Provider):
         """Say the tree's path in place of the mount's own."""
         mount_path, mount, _ = found
         if error.path is not None and not mount_path.is_root:
-            error.path = str(StoragePath.parse(error.path).rebased(_ROOT, mount_path))
+            error.path = str(self._table.unroute(mount_path, StoragePath.parse(error.path)))
         if mount.ready is not None:
             error.with_context(provider=mount.ready.scheme)
 
@@ -361,7 +361,7 @@ class MountRouter(Provider):
             raise error
         self._correct(error, found)
         if error.path is None:
-            error.path = str(found[2].rebased(_ROOT, found[0]))
+            error.path = str(self._table.unroute(found[0], found[2]))
         raise error
 
 
