@@ -1,0 +1,194 @@
+"""The exact edit: on bytes, so that nothing but the matched bytes can change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Final
+
+from moorage_workspace.reads import Replaced
+from moorage_workspace.text.encodings import UTF8_BOM
+from moorage_workspace.text.lines import line_number
+from moorage_workspace.text.shared_ends import shared_end, shared_start
+
+SHOWN_MATCHES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A content in which some spans were replaced.
+
+    Attributes:
+        content: the new one.
+        replaced: in order.
+    """
+
+    content: bytes
+    replaced: tuple[Replaced, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotFound:
+    """The old text is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotUnique:
+    """The old text is there ``count`` times, overlapping ones included; ``lines`` has the first of them."""
+
+    count: int
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TooLarge:
+    """The new content would have ``size`` bytes."""
+
+    size: int
+
+
+def edit(
+    data: bytes, old: str, new: str, *, replace_all: bool = False, max_size: int | None = None
+) -> Edit | NotFound | NotUnique | TooLarge:
+    """Put ``new`` in the place of ``old``, which must be there exactly once unless ``replace_all``.
+
+    A ``\\n`` in ``old`` matches ``\\r\\n``, too, each on its own, and a ``\\n`` in ``new`` becomes what ends lines at
+    that place; a text with ``\\r`` in it is taken as it is. A byte order mark stays as it is, in neither text is it
+    needed. Nothing in ``new`` has a special meaning. ``data`` is UTF-8.
+    """
+    mark = len(UTF8_BOM) if data.startswith(UTF8_BOM) else 0
+    if mark:
+        old, new = old.removeprefix("\ufeff"), new.removeprefix("\ufeff")
+    needle = old.encode()
+    if not needle:
+        return NotFound()
+    text = _Searched(data, flattened=b"\n" in needle and b"\r" not in needle)
+    found = text.matches(needle, mark, overlapping=not replace_all)
+    first = list(islice(found, 2))
+    if len(first) > 1 and not replace_all:
+        return _not_unique(text, data, needle, mark)
+    if not first:
+        return NotFound()
+    places = text.count(needle) if replace_all else 1
+    size = len(data) + places * (len(new.encode()) + new.count("\n") - len(needle))
+    if max_size is not None and size > max_size:
+        return TooLarge(size)
+    return _replaced(data, text.spans(chain(first, found)), old, new)
+
+
+def _not_unique(text: _Searched, data: bytes, needle: bytes, mark: int) -> NotUnique:
+    first = list(text.spans(islice(text.matches(needle, mark, overlapping=True), SHOWN_MATCHES)))
+    lines: list[int] = []
+    line, at = 1, 0
+    for start, _ in first:
+        line, at = line + data.count(b"\n", at, start), start
+        lines.append(line)
+    return NotUnique(max(text.count(needle), len(first)), tuple(dict.fromkeys(lines)))
+
+
+class _Searched:
+    """A content as it is searched: where asked for, with every line end as ``\\n``."""
+
+    def __init__(self, data: bytes, *, flattened: bool) -> None:
+        self._raw = data
+        self._flat = data.replace(b"\r\n", b"\n") if flattened and b"\r\n" in data else data
+
+    def count(self, needle: bytes) -> int:
+        return self._flat.count(needle)
+
+    def matches(self, needle: bytes, start: int, *, overlapping: bool) -> Iterator[tuple[int, int]]:
+        """Spans of the searched form."""
+        at = self._flat.find(needle, start)
+        while at >= 0:
+            yield at, at + len(needle)
+            at = self._flat.find(needle, at + (1 if overlapping else len(needle)))
+
+    def spans(self, found: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """The same spans in the content itself."""
+        if self._flat is self._raw:
+            yield from found
+            return
+        flat = raw = 0
+        for start, end in found:
+            raw = self._forward(raw, start - flat)
+            first = raw
+            yield first, self._forward(first, end - start)
+            flat = start
+
+    def _forward(self, raw: int, count: int) -> int:
+        """The offset that is ``count`` characters of the searched form after ``raw``."""
+        data = self._raw
+        while count > 0:
+            end = raw + count
+            if data[end - 1 : end + 1] == b"\r\n":
+                end += 1
+            count -= end - raw - data.count(b"\r\n", raw, end)
+            raw = end
+        return raw
+
+
+def _replaced(data: bytes, spans: Iterator[tuple[int, int]], old: str, new: str) -> Edit:
+    adapts = "\n" in new and "\r" not in new and b"\r\n" in data
+    put = _LineEnds(data, old, new).at if adapts else _as_it_is(new.encode())
+    view = memoryview(data)
+    pieces: list[bytes | memoryview] = []
+    replaced: list[Replaced] = []
+    at = 0
+    for start, end in spans:
+        text = put(start, end)
+        if start == 0:
+            text = text.removeprefix(UTF8_BOM)
+        pieces += (view[at:start], text)
+        replaced.append(Replaced(start, end, len(text)))
+        at = end
+    pieces.append(view[at:])
+    return Edit(b"".join(pieces), tuple(replaced))
+
+
+def _as_it_is(text: bytes) -> Callable[[int, int], bytes]:
+    return lambda start, end: text
+
+
+class _LineEnds:
+    """A new text with the line ends of a place: those that it shares with the old text stay, others follow them."""
+
+    def __init__(self, data: bytes, old: str, new: str) -> None:
+        before = shared_start(old, new)
+        after = shared_end(old, new, min(len(old), len(new)) - before)
+        self._data = data
+        self._lines = new.encode().split(b"\n")
+        self._before = old.count("\n", 0, before)
+        self._after = old.count("\n", len(old) - after)
+
+    def at(self, start: int, end: int) -> bytes:
+        """The text as it stands in place of the bytes ``[start, end)``."""
+        there = [_line_end(line) for line in self._data[start:end].split(b"\n")[:-1]]
+        after = len(there) - self._after
+        inner = there[self._before : after]
+        if not inner:
+            inner = there[: self._before][-1:] or there[after:][:1] or [self._near(start, end)]
+        count = len(self._lines) - 1 - self._before - self._after
+        middle = [*inner[:count], *inner[-1:] * (count - len(inner))]
+        ends = [*there[: self._before], *middle, *there[after:], b""]
+        return b"".join(part for pair in zip(self._lines, ends, strict=True) for part in pair)
+
+    def _near(self, start: int, end: int) -> bytes:
+        at = self._data.find(b"\n", end)
+        if at < 0:
+            at = self._data.rfind(b"\n", 0, start)
+        return _line_end(self._data[max(0, at - 1) : max(0, at)])
+
+
+def _line_end(line: bytes) -> bytes:
+    return b"\r\n" if line.endswith(b"\r") else b"\n"
+
+
+def first_lines(content: bytes, replaced: tuple[Replaced, ...]) -> tuple[int, ...]:
+    """The lines of the new content that the first replacements begin in."""
+    lines: list[int] = []
+    moved = 0
+    for part in replaced[:SHOWN_MATCHES]:
+        lines.append(line_number(content, part.start + moved))
+        moved += part.length - (part.end - part.start)
+    return tuple(dict.fromkeys(lines))

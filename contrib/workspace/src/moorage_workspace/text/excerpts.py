@@ -1,0 +1,99 @@
+"""Pieces cut out of a content, such that a secret that an edge cuts through stays masked."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from moorage_workspace.text.shared_ends import shared_end, shared_start
+
+REACH: Final = 16 * 1024
+"""Bytes around a piece that decide what in it is secret: more than a private key in PEM takes."""
+_AT_ONCE: Final = 256 * 1024
+
+Redact = Callable[[str], str]
+"""Masks secrets, keeps the number of lines, and changes nothing when it is applied again."""
+
+
+def unchanged(text: str) -> str:
+    """The redaction for those who may see everything."""
+    return text
+
+
+def excerpt(data: bytes, start: int, end: int, redact: Redact) -> str:
+    """What ``redact`` leaves of ``data[start:end]``, seeing up to :data:`REACH` bytes around it.
+
+    Bytes that are no UTF-8 come out as lone surrogates (``surrogateescape``).
+    """
+    return excerpts(data, [(start, end)], redact)[0]
+
+
+def excerpts(data: bytes, spans: Iterable[tuple[int, int]], redact: Redact) -> list[str]:
+    """:func:`excerpt` of every span, in order; near ones are redacted in one go."""
+    pieces = list(spans)
+    if not pieces:
+        return []
+    if pieces[-1][1] - pieces[0][0] <= _AT_ONCE:
+        return _cut(data, pieces, redact)
+    return [text for piece in pieces for text in _cut(data, [piece], redact)]
+
+
+def _cut(data: bytes, spans: list[tuple[int, int]], redact: Redact) -> list[str]:
+    first, last = max(0, spans[0][0] - REACH), min(len(data), spans[-1][1] + REACH)
+    around = _decoded(data, first, last)
+    masked = _Masked(around, redact(around))
+    if masked.is_unchanged:
+        return [_decoded(data, start, end) for start, end in spans]
+    texts: list[str] = []
+    for start, end in spans:
+        while start > first and _is_inside_character(data, start):
+            start -= 1
+        while end < last and _is_inside_character(data, end):
+            end += 1
+        before = len(_decoded(data, first, start))
+        texts.append(masked.cut(before, before + len(_decoded(data, start, end))))
+    return texts
+
+
+class _Masked:
+    """A text beside its masked form, line by line."""
+
+    def __init__(self, raw: str, masked: str) -> None:
+        self.is_unchanged = raw == masked
+        self._raw, self._masked = raw.split("\n"), masked.split("\n")
+        self._raw_starts, self._masked_starts = _starts(self._raw), _starts(self._masked)
+        self._text = masked
+
+    def cut(self, start: int, end: int) -> str:
+        """What stands for ``raw[start:end]``; a mask that an edge falls into is kept whole."""
+        return self._text[self._place(start, at_end=False) : self._place(end, at_end=True)]
+
+    def _place(self, at: int, *, at_end: bool) -> int:
+        line = bisect_right(self._raw_starts, at) - 1
+        raw, masked, start = self._raw[line], self._masked[line], self._masked_starts[line]
+        column = at - self._raw_starts[line]
+        if raw == masked:
+            return start + column
+        same_before = shared_start(raw, masked)
+        if column <= same_before:
+            return start + column
+        same_after = shared_end(raw, masked, min(len(raw), len(masked)) - same_before)
+        if len(raw) - column <= same_after:
+            return start + len(masked) - (len(raw) - column)
+        return start + (len(masked) - same_after if at_end else same_before)
+
+
+def _starts(lines: list[str]) -> list[int]:
+    starts = [0]
+    for line in lines[:-1]:
+        starts.append(starts[-1] + len(line) + 1)
+    return starts
+
+
+def _is_inside_character(data: bytes, offset: int) -> bool:
+    return offset < len(data) and data[offset] & 0xC0 == 0x80
+
+
+def _decoded(data: bytes, start: int, end: int) -> str:
+    return data[start:end].decode("utf-8", "surrogateescape")
