@@ -1,0 +1,215 @@
+"""edit_file: an exact text in the place of another, and no other byte touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, cast
+
+import anyio.to_thread
+from pydantic import Field
+
+from moorage import UNSET, PathNotFoundError, Stat, StoragePath
+from moorage_workspace.errors import Refusal, ToolRefusedError
+from moorage_workspace.results import Change, Kept, Output, Plan
+from moorage_workspace.text.diffs import unified_diff
+from moorage_workspace.text.editing import Edit, NotFound, NotUnique, TooLarge, edit, first_lines
+from moorage_workspace.text.encodings import Verdict, judge_whole
+from moorage_workspace.text.excerpts import REACH, excerpt
+from moorage_workspace.text.lines import line_end, line_start, split_lines
+from moorage_workspace.text.nearest import Nearest, is_numbered, nearest
+from moorage_workspace.tools.call import ToolCall
+from moorage_workspace.tools.keys import WORKSPACE_TOOLS
+from moorage_workspace.tools.missing import not_found
+from moorage_workspace.tools.tool import Annotations, Arguments, Needs, Targets, Tool
+from moorage_workspace.tools.write_file import encoded, require_writable
+
+_AT_ONCE: Final = 256 * 1024
+"""Bytes up to which the work is not worth a thread."""
+_DIFF_LINES: Final = 60
+_HINT_LINES: Final = 10
+_HINT_WIDTH: Final = 200
+
+
+class EditFile(Arguments):
+    path: str = Field(description="The file to edit.")
+    old_string: str = Field(description="The exact text to replace, without line numbers. It must occur once.")
+    new_string: str = Field(description="The text to put in its place, taken literally.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence instead.")
+
+
+@dataclass(frozen=True, slots=True)
+class EditPlan(Plan):
+    """A plan that knows the spans that it replaces."""
+
+    edit: Edit = field(default=Edit(b"", ()), repr=False)
+
+
+def _describe(options: Mapping[str, object]) -> str:
+    parts = [
+        "Replace an exact text in a file; everything else stays byte for byte. old_string must occur exactly once "
+        "unless replace_all is true. Line ends need no care: \\n matches the file's own and is written as such."
+    ]
+    if options.get("require_read_before_write"):
+        parts.append("What is replaced must have been read first.")
+    parts.append("Refused if the file changed since you read it.")
+    return " ".join(parts)
+
+
+def _targets(call: ToolCall, arguments: EditFile) -> Targets:
+    return Targets(writes=(call.path(arguments.path),))
+
+
+async def _plan(call: ToolCall, arguments: EditFile) -> EditPlan:
+    path = call.path(arguments.path)
+    _check(arguments)
+    most = cast("int", call.options["max_edit_bytes"])
+    stat, data = await _content(call, path, most)
+    await require_writable(call, path)
+    work = partial(_edited, data, arguments.old_string, arguments.new_string, arguments.replace_all, most)
+    done = work() if len(data) <= _AT_ONCE else await anyio.to_thread.run_sync(work)
+    match done:
+        case Edit():
+            await call.require_seen(path, [(part.start, part.end) for part in done.replaced])
+        case Verdict():
+            raise _not_text(done, arguments.path)
+        case NotFound():
+            raise await _no_match(call, arguments, data)
+        case NotUnique():
+            raise _not_unique(done, arguments.path)
+        case TooLarge():
+            raise _too_large(done.size, most, arguments.path)
+    if done.content == data:
+        raise ToolRefusedError("the edit would change nothing: line ends and byte order marks are kept as they are")
+    places = len(done.replaced)
+    return EditPlan(
+        f"edit {path}, {places:,} {'place' if places == 1 else 'places'}",
+        (Change(path, data, done.content, stat.version),),
+        {str(path): stat.version},
+        done,
+    )
+
+
+async def _act(call: ToolCall, arguments: EditFile, plan: Plan) -> Output:
+    assert isinstance(plan, EditPlan)  # noqa: S101 (it comes from _plan)
+    change, done = plan.changes[0], plan.edit
+    path, version = change.path, change.version
+    stat = await call.files.write_bytes(
+        path, done.content, expected_version=UNSET if version is None else version, create_parents=False
+    )
+    call.session.reads.edited(await call.identity(path), path, stat, done.replaced, done.content)
+    lines, places = first_lines(done.content, done.replaced), len(done.replaced)
+    work = partial(_short_diff, call, path, change.before or b"", done, lines[0])
+    diff = work() if len(done.content) <= _AT_ONCE else await anyio.to_thread.run_sync(work)
+    where = _listed(lines) + (" and on" if places > len(lines) else "")
+    head = f"Edited {path}: {places:,} {'replacement' if places == 1 else 'replacements'} at {where}"
+
+    def frame(kept: Kept) -> str:
+        text = kept.text.removesuffix("\n")
+        return f"{head}\n{text}" + ("" if kept.whole else "\n[the diff is longer; the rest is not shown]")
+
+    facts = {"path": str(path), "size": stat.size, "replacements": places, "lines": list(lines)}
+    return Output(diff, facts, frame=frame)
+
+
+def _short_diff(call: ToolCall, path: StoragePath, before: bytes, done: Edit, line: int) -> str:
+    """The diff of what surrounds the replacements; what is far from them need not be looked at."""
+    first, last = done.replaced[0].start, done.replaced[-1].end
+    start = line_start(before, max(0, first - REACH))
+    end = line_end(before, min(len(before), last + REACH))
+    return unified_diff(
+        str(path),
+        before[start:end],
+        done.content[start : end + len(done.content) - len(before)],
+        redact=call.redact,
+        max_lines=_DIFF_LINES,
+        first_line=line - before.count(b"\n", start, first),
+    )
+
+
+def _check(arguments: EditFile) -> None:
+    encoded(arguments.old_string, "old_string")
+    encoded(arguments.new_string, "new_string")
+    if not arguments.old_string:
+        raise ToolRefusedError(
+            "old_string is empty; give the text to replace, or write the whole file", path=arguments.path
+        )
+    if arguments.old_string == arguments.new_string:
+        raise ToolRefusedError("old_string and new_string are the same; nothing would change", path=arguments.path)
+
+
+async def _content(call: ToolCall, path: StoragePath, most: int) -> tuple[Stat, bytes]:
+    try:
+        async with call.files.open_read(path) as reader:
+            if reader.stat.size > most:
+                raise _too_large(reader.stat.size, most, str(path))
+            return reader.stat, await reader.read()
+    except PathNotFoundError as error:
+        raise await not_found(call, path, error) from None
+
+
+def _edited(
+    data: bytes, old: str, new: str, replace_all: bool, most: int
+) -> Edit | NotFound | NotUnique | TooLarge | Verdict:
+    verdict = judge_whole(data)
+    return edit(data, old, new, replace_all=replace_all, max_size=most) if verdict.is_text else verdict
+
+
+def _not_text(verdict: Verdict, path: str) -> ToolRefusedError:
+    looks = f"; it looks like {verdict.looks_like}" if verdict.looks_like else ""
+    what = "the file is binary" if verdict.is_binary else "the file is not UTF-8"
+    return ToolRefusedError(f"{what}{looks}, and only UTF-8 text can be edited", refusal=Refusal.BINARY, path=path)
+
+
+def _too_large(size: int, most: int, path: str) -> ToolRefusedError:
+    return ToolRefusedError(
+        f"{size:,} bytes are more than the {most:,} that can be edited", refusal=Refusal.TOO_LARGE, path=path
+    )
+
+
+def _not_unique(found: NotUnique, path: str) -> ToolRefusedError:
+    on = "and on" if found.count > len(found.lines) else ""
+    return ToolRefusedError(
+        f"old_string occurs {found.count:,} times, at {_listed(found.lines)} {on}".rstrip()
+        + "; add surrounding lines to make it unique, or set replace_all",
+        refusal=Refusal.NOT_UNIQUE,
+        path=path,
+    )
+
+
+async def _no_match(call: ToolCall, arguments: EditFile, data: bytes) -> ToolRefusedError:
+    work = partial(nearest, data, arguments.old_string)
+    near = work() if len(data) <= _AT_ONCE else await anyio.to_thread.run_sync(work)
+    if is_numbered(arguments.old_string):
+        said = "; leave out the line numbers and arrows, they are not part of the file"
+    elif near is None:
+        said = ", nor is anything like it; read the file again"
+    else:
+        differs = f"they differ in {' and '.join(near.differences)}" if near.differences else "their words differ"
+        said = f"; nearest is this, {differs}:\n{_numbered(call, data, near)}\nCopy the text exactly as it is there."
+    return ToolRefusedError(f"old_string is not in the file{said}", refusal=Refusal.NO_MATCH, path=arguments.path)
+
+
+def _numbered(call: ToolCall, data: bytes, near: Nearest) -> str:
+    end = min(near.end, near.start + _HINT_LINES * _HINT_WIDTH * 4)
+    lines = split_lines(excerpt(data, near.start, end, call.redact))[:_HINT_LINES]
+    cut = [line if len(line) <= _HINT_WIDTH else line[:_HINT_WIDTH] + "…" for line in lines]
+    return "\n".join(f"{number:>6}→{line}" for number, line in enumerate(cut, near.line))
+
+
+def _listed(lines: tuple[int, ...]) -> str:
+    return f"{'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}"
+
+
+EDIT_FILE: Final = Tool(
+    key=WORKSPACE_TOOLS.FILESYSTEM.EDIT_FILE,
+    arguments=EditFile,
+    describe=_describe,
+    annotations=Annotations(read_only=False, destructive=True),
+    needs=Needs.FILESYSTEM,
+    targets=_targets,
+    plan=_plan,
+    act=_act,
+    options={"max_edit_bytes": 256 * 1024 * 1024},
+)

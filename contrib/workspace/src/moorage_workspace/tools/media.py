@@ -1,0 +1,62 @@
+"""Which contents are media, and which of them a model gets as such."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from mimetypes import MimeTypes
+from typing import Final, cast
+
+from moorage import ConfigError
+
+MEDIA_TYPES: Final = ("image/png", "image/jpeg", "image/webp", "application/pdf")
+
+_SIGNATURES: Final = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+)
+_RECOGNISED: Final = frozenset({*(media_type for _, media_type in _SIGNATURES), "image/webp"})
+_BY_NAME: Final = MimeTypes()
+"""The table of the standard library alone, so that no machine differs."""
+
+
+def recognised(head: bytes) -> str | None:
+    """The media type that the first bytes show."""
+    for signature, media_type in _SIGNATURES:
+        if head.startswith(signature):
+            return media_type
+    return "image/webp" if head.startswith(b"RIFF") and head[8:12] == b"WEBP" else None
+
+
+def claimed(name: str) -> str | None:
+    """The media type that a name claims; ``None`` for one that the content would have shown."""
+    media_type, _ = _BY_NAME.guess_type(name)
+    return None if media_type in _RECOGNISED else media_type
+
+
+def is_wanted(media_type: str, wanted: object) -> bool:
+    """Whether the option ``media_types`` has this type.
+
+    Args:
+        wanted: a list of types, with ``image/*`` for all of a kind; a function of the type; or ``False``.
+
+    Raises:
+        ConfigError: it is none of these.
+    """
+    if wanted is False or wanted is None:
+        return False
+    if callable(wanted):
+        return bool(cast("Callable[[str], object]", wanted)(media_type))
+    if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+        raise ConfigError("media_types must be a list of types, a function of a type, or False")
+    kinds = [str(one) for one in cast("Iterable[object]", wanted)]
+    return media_type in kinds or f"{media_type.partition('/')[0]}/*" in kinds
+
+
+def named(wanted: object) -> str:
+    """The option in words, for a description; empty where no media come."""
+    if wanted is False or wanted is None or callable(wanted):
+        return "some media" if callable(wanted) else ""
+    return ", ".join(str(one) for one in cast("Iterable[object]", wanted))
