@@ -1,0 +1,117 @@
+"""What a model is told of its workspace, for a system message."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final, Literal, cast
+
+from moorage import ConfigError, Filesystem, RequestContext
+from moorage_workspace.mounting import native_path
+from moorage_workspace.sandbox.port import MountState, Sandbox, SandboxMount
+
+if TYPE_CHECKING:
+    from moorage_workspace.session import Session
+
+DynamicSandbox = Literal["placeholder", "resolve"] | Callable[[RequestContext], str | Awaitable[str]]
+
+PLACEHOLDER: Final = "Commands run in a sandbox of their own, which is chosen for each request."
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionOptions:
+    """Attributes:
+    dynamic_sandbox: what is said of a sandbox that a resolver chooses: a fixed text, without calling the resolver;
+        the text of the one that it chooses; or what a function of the context returns.
+    """
+
+    dynamic_sandbox: DynamicSandbox = "placeholder"
+
+
+def instruction_options(value: InstructionOptions | Mapping[str, object] | None) -> InstructionOptions:
+    """Raises: ConfigError."""
+    if value is None or isinstance(value, InstructionOptions):
+        return value or InstructionOptions()
+    unknown = sorted(set(value) - {"dynamic_sandbox"})
+    if unknown:
+        raise ConfigError(f"instructions: there is no {unknown[0]!r}; valid is 'dynamic_sandbox'")
+    chosen = value.get("dynamic_sandbox", "placeholder")
+    if chosen not in ("placeholder", "resolve") and not callable(chosen):
+        raise ConfigError("instructions.dynamic_sandbox must be 'placeholder', 'resolve' or a function of the context")
+    return InstructionOptions(cast("DynamicSandbox", chosen))
+
+
+async def instructions_of(session: Session, options: InstructionOptions) -> str:
+    """The filesystem's text, the sandbox's, and what they share."""
+    workspace = session.workspace
+    filesystem = await session.filesystem()
+    parts = [] if filesystem is None else [filesystem.instructions(session.context)]
+    if filesystem is not None and workspace.path_policy == "relative":
+        parts.append("Write the paths of files relative to the workspace, without a leading slash.")
+    gate = workspace.gate
+    if workspace.has_sandbox_config and workspace.sandbox is None and options.dynamic_sandbox != "resolve":
+        parts.append(await _of_unresolved(options.dynamic_sandbox, session.context))
+    elif (sandbox := await session.sandbox()) is not None:
+        gate = gate.knowing(secrets=sandbox.secrets, host_paths=sandbox.host_paths)
+        parts.append(sandbox.get_instructions(session.context))
+        if workspace.shell_mounts:
+            parts.append(_of_mounts(workspace.shell_mounts, sandbox))
+        elif filesystem is not None:
+            parts.append(await _of_one_filesystem(filesystem, sandbox))
+    return gate.redact("\n\n".join(part for part in parts if part))
+
+
+async def _of_unresolved(said: DynamicSandbox, context: RequestContext) -> str:
+    if not callable(said):
+        return PLACEHOLDER
+    answer = said(context)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def _of_mounts(mounts: Iterable[SandboxMount], sandbox: Sandbox) -> str:
+    """Which mounts the shell shows, and where, and which only the file tools reach."""
+    shown: list[str] = []
+    apart: list[str] = []
+    for mount in mounts:
+        if mount.state is MountState.MOUNTED:
+            place = mount.path if mount.source is None else sandbox.host_paths.get(mount.source, mount.path)
+            where = "" if place == mount.path else f" as {_spoken(place)}"
+            notes = [note for note in ("read-only" if mount.read_only else "", mount.message) if note]
+            shown.append(f"- {mount.path}{where}" + (f" ({', '.join(notes)})" if notes else ""))
+        else:
+            apart.append(f"- {mount.path}" + (f": {mount.message}" if mount.message else ""))
+    lines: list[str] = []
+    if shown:
+        lines += [
+            "The shell shows these directories of the file tools, at the same paths unless it says so:",
+            *shown,
+        ]
+    if apart:
+        lines += ["Only the file tools reach these; the shell does not see them:", *apart]
+    return "\n".join(lines)
+
+
+async def _of_one_filesystem(filesystem: Filesystem, sandbox: Sandbox) -> str:
+    """Where the files of the tools are for a command."""
+    source, read_only = await native_path(filesystem)
+    place = None if source is None else _shown(source, sandbox)
+    if place is None:
+        return "The shell has files of its own: it does not see those of the file tools."
+    name = _spoken(f"{place.rstrip('/')}/name")
+    text = f"The shell works on the files of the file tools: their /name is {name} in the shell."
+    return f"{text} Read-only holds for the file tools alone." if read_only else text
+
+
+def _shown(source: str, sandbox: Sandbox) -> str | None:
+    """The shell's path of a host directory, if the sandbox shows it or a directory above it."""
+    here = PurePosixPath(source)
+    for host, shown in sorted(sandbox.host_paths.items(), key=lambda pair: len(pair[0]), reverse=True):
+        if here.is_relative_to(host):
+            return "/".join([shown.rstrip("/"), *here.relative_to(host).parts])
+    return None
+
+
+def _spoken(place: str) -> str:
+    return place if place.startswith("/") else f"{place}, from the directory that commands start in,"
