@@ -181,6 +181,8 @@ def canonical(text: str) -> str:
         raise InvalidPathError(f"control character U+{ord(bad[0]):04X} at position {bad.start()}", path=text)
     if not text.isascii() and (bad := _SURROGATE.search(text)):
         raise InvalidPathError(f"not encodable as UTF-8: U+{ord(bad[0]):04X} at position {bad.start()}", path=text)
+    if text[:1] == "/" and "//" not in text and "/." not in text and (text == "/" or text[-1] != "/"):
+        return text
     segments = [segment for segment in text.split("/") if segment not in ("", ".")]
     if ".." in segments:
         raise InvalidPathError(f"'..' at segment {segments.index('..') + 1}; write the path without it", path=text)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from tests.integration.s3.support import opened, provider_of
-from tests.servers.faults import CutBody, DropRequest, Rule, StripRange
+from tests.servers.faults import Answer, CutBody, DropRequest, Rule, StripRange
 from tests.servers.proxy import Proxy
 from tests.servers.s3_server import S3Server
 
@@ -33,6 +33,15 @@ def in_parts(fs: S3Filesystem, part: int, concurrency: int = 3) -> None:
     do = provider_of(fs).client._do  # type: ignore[attr-defined]
     dialect = replace(do.downloading._dialect, part_size=part, parallel_from=2 * part, concurrency=concurrency)
     do.downloading = Downloading(do.sender, dialect, do.write_marks)
+
+
+async def test_a_part_that_is_shorter_than_it_says_is_fetched_again(fs: S3Filesystem, s3_proxy: Proxy) -> None:
+    in_parts(fs, len(BODY) // 2)
+    stat = await fs.stat("/file")
+    half = {"Content-Range": f"bytes {len(BODY) // 2}-{len(BODY) - 1}/{len(BODY)}", "ETag": f'"{stat.version}"'}
+    rule = s3_proxy.add(Rule(Answer(206, half, b"short"), kind="get_object", nth=2))
+    assert await fs.read_bytes("/file") == BODY
+    assert rule.fired == 1
 
 
 @pytest.mark.parametrize(

@@ -14,35 +14,12 @@ from moorage_s3.documents import (
     delete_failures,
     delete_request,
     is_expressible,
-    listing,
     parse,
     part_times,
     pending_uploads,
     text,
 )
 from moorage_s3.failures import refusal
-
-PAGE = """<?xml version="1.0" encoding="UTF-8"?>
-<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>true</IsTruncated>
-<NextContinuationToken>to+ken=</NextContinuationToken><EncodingType>url</EncodingType>
-<Contents><Key>a%2Fb+c%2B%C3%A4%25</Key><LastModified>2026-11-30T18:16:34.999Z</LastModified>
-<ETag>&quot;abc-2&quot;</ETag><Size>7</Size><StorageClass>STANDARD</StorageClass></Contents>
-<CommonPrefixes><Prefix>p+q/</Prefix></CommonPrefixes></ListBucketResult>"""
-
-
-def test_a_listing_is_decoded() -> None:
-    found = listing(PAGE.encode())
-    (info,) = found.page.objects
-    assert (info.key, info.size, info.version) == ("a/b c+ä%", 7, "abc-2")
-    assert info.modified_at == datetime(2026, 11, 30, 18, 16, 34, tzinfo=UTC)
-    assert found.page.prefixes == ("p q/",)
-    assert found.token == "to+ken="
-    assert found.page.more
-
-
-def test_an_encoding_that_the_server_did_not_use_is_not_undone() -> None:
-    found = listing(PAGE.replace("<EncodingType>url</EncodingType>", "").encode())
-    assert found.page.objects[0].key == "a%2Fb+c%2B%C3%A4%25"
 
 
 @pytest.mark.parametrize(
@@ -65,27 +42,10 @@ def test_no_declaration_and_no_garbage_is_read(document: bytes) -> None:
     assert refusal(500, {}, document).code == ""
 
 
-@pytest.mark.parametrize("broken", ["<Size>x</Size>", ""])
-def test_a_listing_without_a_size_is_refused(broken: str) -> None:
-    with pytest.raises(StorageError):
-        listing(PAGE.replace("<Size>7</Size>", broken).encode())
-
-
-@pytest.mark.parametrize("read", [listing, delete_failures, part_times])
+@pytest.mark.parametrize("read", [delete_failures, part_times])
 def test_another_document_is_no_answer(read: Callable[[bytes], object]) -> None:
     with pytest.raises(StorageError):
         read(b"<html><body>log in</body></html>")
-
-
-def test_a_negative_size_is_refused() -> None:
-    with pytest.raises(StorageError):
-        listing(PAGE.replace("<Size>7</Size>", "<Size>-7</Size>").encode())
-
-
-def test_a_page_that_does_not_say_where_the_next_begins_is_not_the_last() -> None:
-    found = listing(PAGE.replace("<NextContinuationToken>to+ken=</NextContinuationToken>", "").encode())
-    assert found.page.more
-    assert found.token == ""
 
 
 def test_keys_survive_a_batch() -> None:

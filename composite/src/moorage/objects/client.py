@@ -304,7 +304,7 @@ class ObjectClient(ABC):
 
     @abstractmethod
     def list(self, prefix: str, options: ListOptions = LIST) -> AsyncGenerator[ObjectPage, None]:
-        """Stream pages, one request each, in no promised order; the next is asked for when the last was taken.
+        """Stream pages, one request each, in no promised order; without a limit the next may be asked for ahead.
 
         A prefix without keys gives one empty page.
         """

@@ -74,7 +74,9 @@ class _Page:
         elif located.is_marker:
             yield from self._directories(located.path)
         else:
-            yield from self._directories(located.path.parent)
+            parent = located.path.parent
+            if str(parent) not in self._shown:
+                yield from self._directories(parent)
             yield Entry(located.path, stat_of(info))
 
     def _directories(self, path: StoragePath) -> Iterator[Entry]:

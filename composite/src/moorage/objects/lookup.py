@@ -21,8 +21,9 @@ from moorage.objects.recent import RecentNames
 from moorage.objects.together import both, every, unless
 from moorage.paths import StoragePath
 
-PATIENCE: Final = 0.02
-"""Seconds within which the answer about a file is awaited alone: most stores give it in less."""
+PATIENCE: Final = 0.25
+"""Seconds for which the answer about a file is awaited alone. Longer than a store in another region takes, so that the
+``stat`` of a file costs one request there, too; a ``stat`` that is slower than that is hedged."""
 
 DIRECTORY = Stat(Kind.DIRECTORY)
 """What is known of any directory: the time of a marker says nothing about what the directory holds."""

@@ -55,7 +55,7 @@ class Placement:
             try:
                 return await self._copy(src, source, dst, expected, options)
             except PreconditionFailed as failed:
-                if source is None or await self._is_still(src, source):
+                if failed.retried or source is None or await self._is_still(src, source):
                     raise await self._conditions.refusal(dst, expected, failed) from None
         raise ConflictError("the source keeps changing", path=str(src))
 

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import TypeVar, cast
 
 import anyio
-from anyio.abc import TaskGroup
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -29,20 +28,10 @@ async def unless(
     The second call starts once the first came to nothing, or did not end within ``patience`` seconds; it is cancelled
     when it turns out not to be needed.
     """
-    found: list[A | None] = []
+    found: A | None = None
     result: list[B] = []
     errors: list[Exception] = []
     nothing = anyio.Event()
-
-    async def run_first(group: TaskGroup) -> None:
-        try:
-            found.append(await first())
-        except Exception as error:
-            errors.append(error)
-        if errors or found[0] is not None:
-            group.cancel_scope.cancel()
-        else:
-            nothing.set()
 
     async def run_second() -> None:
         with anyio.move_on_after(patience):
@@ -53,10 +42,17 @@ async def unless(
             errors.append(error)
 
     async with anyio.create_task_group() as group:
-        group.start_soon(run_first, group)
         group.start_soon(run_second)
-    if found and found[0] is not None:
-        return found[0], None
+        try:
+            found = await first()
+        except Exception as error:
+            errors.append(error)
+        if errors or found is not None:
+            group.cancel_scope.cancel()
+        else:
+            nothing.set()
+    if found is not None:
+        return found, None
     if errors:
         raise errors[0]
     return None, result[0]

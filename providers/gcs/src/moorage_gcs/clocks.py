@@ -15,7 +15,8 @@ def moment(text: str) -> datetime | None:
             found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
         return None
-    return found.replace(microsecond=found.microsecond // 1000 * 1000)
+    beyond = found.microsecond % 1000
+    return found.replace(microsecond=found.microsecond - beyond) if beyond else found
 
 
 def skew(date: str) -> float:

@@ -1,4 +1,4 @@
-"""Listings, page by page, with nothing but what is used of each object."""
+"""Listings, page by page, with nothing but what is used of each object, the next page under way meanwhile."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final, cast
 
 from moorage import StorageError
 from moorage.objects import ListOptions, ObjectPage
+from moorage_gcs.ahead import Ahead
 from moorage_gcs.objects import FIELDS, Bucket, KnownTimes, Resource, document, info_of
 from moorage_gcs.sending import Request, Sender
 
@@ -17,30 +18,46 @@ _FIELDS: Final = f"items({FIELDS}),prefixes,nextPageToken"
 async def pages(
     sender: Sender, bucket: Bucket, known: KnownTimes, prefix: str, options: ListOptions
 ) -> AsyncGenerator[ObjectPage, None]:
-    """One request a page; the next is asked for when the last was taken."""
-    query = {"prefix": prefix, "fields": _FIELDS}
+    """One request a page; without a limit the next one is asked for while one is taken."""
+    query, left = _first(prefix, options), options.limit
+    ahead = Ahead(sender)
+    try:
+        while True:
+            if left is not None:
+                query["maxResults"] = str(min(PAGE, max(left, 1)))
+            answer = await ahead.answer(Request("GET", bucket.objects, query))
+            if not answer.is_success:
+                raise answer.error()
+            found = document(answer)
+            following = _following(query, found)
+            if following is not None and left is None:
+                await ahead.send(Request("GET", bucket.objects, following))
+            page = _page(found, known, options.start_after, more=following is not None)
+            yield page
+            if left is not None:
+                left -= len(page.objects) + len(page.prefixes)
+            if following is None or (left is not None and left <= 0):
+                return
+            query = following
+    finally:
+        await ahead.aclose()
+
+
+def _first(prefix: str, options: ListOptions) -> dict[str, str]:
+    query = {"prefix": prefix, "fields": _FIELDS, "maxResults": str(PAGE)}
     if options.delimiter is not None:
         query["delimiter"] = options.delimiter
     if options.start_after is not None:
         query["startOffset"] = options.start_after
-    left = options.limit
-    token = ""
-    while True:
-        most = PAGE if left is None else min(PAGE, max(left, 1))
-        more = {"pageToken": token} if token else {}
-        answer = await sender.send(Request("GET", bucket.objects, {**query, "maxResults": str(most), **more}))
-        if not answer.is_success:
-            raise answer.error()
-        found = document(answer)
-        before, token = token, str(found.get("nextPageToken", ""))
-        if token and token == before:
-            raise StorageError("the store's listing does not get on")
-        page = _page(found, known, options.start_after, more=bool(token))
-        yield page
-        if left is not None:
-            left -= len(page.objects) + len(page.prefixes)
-        if not token or (left is not None and left <= 0):
-            return
+    return query
+
+
+def _following(query: dict[str, str], found: Resource) -> dict[str, str] | None:
+    """What to ask next; ``None`` after the last page."""
+    token = str(found.get("nextPageToken", ""))
+    if token and token == query.get("pageToken"):
+        raise StorageError("the store's listing does not get on")
+    return {**query, "pageToken": token} if token else None
 
 
 def _page(found: Resource, known: KnownTimes, start_after: str | None, *, more: bool) -> ObjectPage:

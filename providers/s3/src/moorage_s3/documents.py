@@ -11,8 +11,6 @@ from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
 from moorage import StorageError
-from moorage.objects import ObjectInfo, ObjectPage
-from moorage_s3.answers import listed_time, plain_version
 
 NAMESPACE: Final = "http://s3.amazonaws.com/doc/2006-03-01/"
 _TEXT_ESCAPES: Final = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
@@ -55,43 +53,8 @@ def is_expressible(key: str) -> bool:
     return _NOT_IN_XML.search(key) is None
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """One page, and where the next begins; ``token`` is empty on the last, or where the store does not tell."""
-
-    page: ObjectPage
-    token: str
-
-
-def listing(data: bytes) -> Listing:
-    """The answer to ListObjectsV2."""
-    root = parse(data, "ListBucketResult")
-    is_encoded = text(root, "EncodingType") == "url"
-    is_truncated = text(root, "IsTruncated") == "true"
-    token = text(root, "NextContinuationToken") if is_truncated else ""
-    objects = tuple([_listed(element, is_encoded) for element in root.iterfind("Contents")])
-    prefixes = tuple([_name(text(element, "Prefix"), is_encoded) for element in root.iterfind("CommonPrefixes")])
-    return Listing(ObjectPage(objects, prefixes, more=is_truncated), token)
-
-
-def _listed(element: ET.Element, is_encoded: bool) -> ObjectInfo:
-    values = {child.tag: child.text or "" for child in element}
-    try:
-        size = int(values["Size"])
-        key = values["Key"]
-    except (KeyError, ValueError):
-        raise StorageError("the store's listing has an entry without key or size") from None
-    if size < 0:
-        raise StorageError("the store's listing has an entry without key or size")
-    return ObjectInfo(
-        _name(key, is_encoded),
-        size,
-        plain_version(values.get("ETag", "")),
-        modified_at=listed_time(values.get("LastModified", "")),
-    )
-
-
-def _name(encoded: str, is_encoded: bool) -> str:
+def decoded_name(encoded: str, is_encoded: bool) -> str:
+    """A key in an answer whose names are ``is_encoded`` as those of URLs."""
     if not is_encoded or ("%" not in encoded and "+" not in encoded):
         return encoded
     return unquote_plus(encoded, errors="surrogateescape")
@@ -158,12 +121,14 @@ def pending_uploads(data: bytes) -> Uploads:
     is_encoded = text(root, "EncodingType") == "url"
     uploads = tuple(
         [
-            PendingUpload(_name(text(found, "Key"), is_encoded), text(found, "UploadId"), text(found, "Initiated"))
+            PendingUpload(
+                decoded_name(text(found, "Key"), is_encoded), text(found, "UploadId"), text(found, "Initiated")
+            )
             for found in root.iterfind("Upload")
         ]
     )
     marks = root if text(root, "IsTruncated") == "true" else _NO_MARKS
-    return Uploads(uploads, _name(text(marks, "NextKeyMarker"), is_encoded), text(marks, "NextUploadIdMarker"))
+    return Uploads(uploads, decoded_name(text(marks, "NextKeyMarker"), is_encoded), text(marks, "NextUploadIdMarker"))
 
 
 def part_times(data: bytes) -> tuple[list[str], str]:

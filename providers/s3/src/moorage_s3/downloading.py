@@ -123,12 +123,12 @@ class Downloading:
             raise StorageError("the store has less than it said")
         return opened
 
-    async def fetch(self, key: str, info: ObjectInfo, start: int, end: int) -> bytes:
-        """A range of this version, in memory."""
+    async def fetch(self, key: str, info: ObjectInfo, start: int, end: int) -> list[bytes]:
+        """A range of this version, in memory, in the pieces in which it came: joining them would copy it."""
         for _ in range(_RESUMPTIONS):
             opened = await self.reopen(key, info, start, end)
             try:
-                return await opened.response.read()
+                return await _pieces(opened)
             except _ERRORS:
                 opened.response.close()
             except BaseException:
@@ -162,6 +162,15 @@ def _checked(data: bytes, opened: _Opened) -> bytes:
     if opened.crc32 and _crc32_text(zlib.crc32(data)) != opened.crc32:
         raise StorageError("the content does not match its checksum")
     return data
+
+
+async def _pieces(opened: _Opened) -> list[bytes]:
+    content, pieces = opened.response.content, list[bytes]()
+    while piece := await content.readany():
+        pieces.append(piece)
+    if sum(map(len, pieces)) != opened.end - opened.start:
+        raise aiohttp.ClientPayloadError("the body is cut")
+    return pieces
 
 
 def _crc32_text(crc32: int) -> str:
@@ -236,7 +245,8 @@ class _ParallelDownload:
         self._left_of_first = self._part
         self._next = split
         self._end = opened.end
-        self._tasks: deque[asyncio.Task[bytes]] = deque()
+        self._tasks: deque[asyncio.Task[list[bytes]]] = deque()
+        self._pieces: deque[bytes] = deque()
 
     def __aiter__(self) -> Self:
         return self
@@ -250,11 +260,12 @@ class _ParallelDownload:
                 await self._first.aclose()
             self._left_of_first -= len(chunk)
             return chunk
-        if not self._tasks:
-            raise StopAsyncIteration
-        data = await asyncio.shield(self._tasks[0])
-        self._tasks.popleft()
-        return data
+        if not self._pieces:
+            if not self._tasks:
+                raise StopAsyncIteration
+            self._pieces.extend(await asyncio.shield(self._tasks[0]))
+            self._tasks.popleft()
+        return self._pieces.popleft()
 
     def _fetch_ahead(self) -> None:
         while len(self._tasks) < self._ahead and self._next < self._end:

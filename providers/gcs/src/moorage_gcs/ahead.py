@@ -1,0 +1,41 @@
+"""One request sent before its answer is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+
+import anyio
+
+from moorage_gcs.sending import Answer, Request, Sender
+
+
+class Ahead:
+    """Sends the requests of a sequence, each at the latest when its answer is wanted.
+
+    Belongs to the task that uses it, except for closing.
+    """
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+        self._sent: asyncio.Task[Answer] | None = None
+
+    async def send(self, request: Request) -> None:
+        """Send the next request now; on a free connection it is written when this returns."""
+        self._sent = asyncio.create_task(self._sender.send(request))
+        await asyncio.sleep(0)
+
+    async def answer(self, request: Request) -> Answer:
+        """The answer to this request, which is the one that was sent before, if one was."""
+        if self._sent is None:
+            return await self._sender.send(request)
+        answer = await asyncio.shield(self._sent)
+        self._sent = None
+        return answer
+
+    async def aclose(self) -> None:
+        """Give up what is under way."""
+        if self._sent is None:
+            return
+        self._sent.cancel()
+        with anyio.CancelScope(shield=True):
+            await asyncio.gather(self._sent, return_exceptions=True)
