@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,11 +12,11 @@ import anyio
 import anyio.to_thread
 import pytest
 from tests.integration.gcs.support import opened
-from tests.servers.faults import Rule, gcs_error
+from tests.servers.faults import Rule, Stall, gcs_error
 from tests.servers.gcs import LocalGCSServer
 from tests.servers.proxy import Proxy
 
-from moorage import ConflictError, Filesystem, InvalidPathError, StaleFileError
+from moorage import Filesystem, InvalidPathError, StaleFileError
 from moorage_gcs import GCSProvider
 from moorage_gcs.appending import FROM_SIZE, RESERVED
 from moorage_gcs.probing import PROBE_NAME
@@ -124,17 +125,20 @@ async def test_what_is_composed_has_one_storage_class(gcs_server: LocalGCSServer
 
 
 async def test_a_lost_append_is_not_made_twice(gcs_server: LocalGCSServer, gcs_proxy: Proxy, bucket: str) -> None:
-    """The repetition meets 404: the generation that it is made from is gone, by its own first attempt."""
-    gcs_proxy.add(Rule(gcs_error(503, retry_after=1, after=True), kind="compose", times=1))
+    """Somebody else's append came on top before anybody could look."""
+    release = threading.Event()
+    gcs_proxy.add(Rule(gcs_error(503, after=True), kind="compose", times=1))
+    gcs_proxy.add(Rule(Stall(release=release), kind="get_metadata", nth=2))  # the first is about what is there
 
-    async def other() -> None:
-        await anyio.to_thread.run_sync(gcs_proxy.wait_for, "compose")
-        await anyio.sleep(0.3)
-        gcs_server.put("log", (gcs_server.get("log", bucket=bucket) or b"") + b"other", bucket=bucket)
+    async def other(fs: Filesystem) -> None:
+        await anyio.to_thread.run_sync(gcs_proxy.wait_for, "get_metadata", 2)
+        await fs.append_bytes("/log", b"other")
+        release.set()
 
-    async with opened(gcs_proxy, bucket) as fs, anyio.create_task_group() as group:
-        group.start_soon(other)
-        with pytest.raises(ConflictError) as caught:
-            await fs.append_bytes("/log", b"own ")
-    assert not caught.value.retryable
+    async with opened(gcs_proxy, bucket) as fs, opened(gcs_server, bucket) as others:
+        async with anyio.create_task_group() as group:
+            group.start_soon(other, others)
+            stat = await fs.append_bytes("/log", b"own ")
+        assert stat.size == len(LARGE) + 4
+        assert stat.version != (await fs.stat("/log")).version
     assert gcs_server.get("log", bucket=bucket) == LARGE + b"own other"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -60,51 +61,40 @@ async def test_a_lost_answer_is_recognised_as_the_own_write(
     assert pending(gcs_server, bucket) == []
 
 
-async def test_no_false_stale_however_many_answers_are_lost(gcs_proxy: Proxy, bucket: str, rounds: int) -> None:
-    gcs_proxy.add(Rule(DropResponse(), kind="multipart_upload", probability=0.25, seed=5))
-    async with opened(gcs_proxy, bucket, retries=20) as fs:
+@pytest.mark.parametrize("drops", [100, pytest.param(1_000, marks=pytest.mark.slow)])
+async def test_no_false_stale_however_many_answers_are_lost(gcs_proxy: Proxy, bucket: str, drops: int) -> None:
+    rule = gcs_proxy.add(Rule(DropResponse(), kind="multipart_upload", probability=0.5, seed=5))
+    async with opened(gcs_proxy, bucket) as fs:
         stat = await fs.write_bytes("/counter", b"0")
-        for number in range(1, rounds):
+        number = 0
+        while rule.fired < drops:
+            number += 1
             stat = await fs.write_bytes("/counter", b"%d" % number, expected_version=stat.version or "")
-        assert await fs.read_bytes("/counter") == b"%d" % (rounds - 1)
-    assert gcs_proxy.count("multipart_upload") - rounds > rounds / 5
+        assert await fs.read_bytes("/counter") == b"%d" % number
 
 
-@pytest.fixture
-def rounds(request: pytest.FixtureRequest) -> int:
-    return 4500 if request.config.getoption("--slow") else 40
-
-
-@pytest.mark.parametrize("size", [0, CHUNK + 3])
-async def test_a_counter_stays_exact_with_faults(
-    gcs_server: LocalGCSServer, gcs_proxy: Proxy, bucket: str, size: int, rounds: int
-) -> None:
+@pytest.mark.parametrize("rounds", [4, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [0, 1000, CHUNK + 3])
+async def test_a_counter_stays_exact_with_faults(gcs_proxy: Proxy, bucket: str, size: int, rounds: int) -> None:
     """Equal contents of two writers are the trap: only a word of the writer's own tells whose write it was."""
     for action in (DropResponse(), DropRequest(), gcs_error(503), gcs_error(429), gcs_error(503, after=True)):
         gcs_proxy.add(Rule(action, kind=UPLOADS, probability=0.08, seed=len(repr(action))))
     wins: list[int] = []
-    unknown: list[int] = []
 
     async def work(fs: Filesystem) -> None:
-        for _ in range(min(rounds // 10, 40)):
+        for _ in range(rounds):
             async with fs.open_read("/counter") as reader:
                 value, version = int((await reader.read())[:10]), reader.stat.version or ""
-            try:
+            with suppress(StaleFileError):
                 await fs.write_bytes("/counter", b"%010d" % (value + 1) + bytes(size), expected_version=version)
                 wins.append(value)
-            except StaleFileError:
-                pass
-            except ConflictError:
-                unknown.append(value)
 
     async with opened(gcs_proxy, bucket, retries=10, name_checks=False) as fs:
         await fs.write_bytes("/counter", b"%010d" % 0 + bytes(size))
         async with anyio.create_task_group() as group:
             for _ in range(8):
                 group.start_soon(work, fs)
-        held = int((await fs.read_bytes("/counter"))[:10])
-    assert len(wins) <= held <= len(wins) + len(unknown)
-    assert len(set(wins)) == len(wins)
+        assert int((await fs.read_bytes("/counter"))[:10]) == len(wins) == len(set(wins))
     assert wins
 
 
@@ -130,26 +120,6 @@ async def test_of_many_writers_one_wins_with_faults(gcs_proxy: Proxy, bucket: st
                 for index in range(16):
                     group.start_soon(write, index)
             assert (len(won), len(lost)) == (1, 15)
-
-
-async def test_a_write_that_somebody_else_has_overwritten_is_neither_stale_nor_done(
-    gcs_server: LocalGCSServer, gcs_proxy: Proxy, bucket: str
-) -> None:
-    async with opened(gcs_proxy, bucket) as fs:
-        seen = await fs.write_bytes("/file", b"before")
-        gcs_proxy.add(Rule(gcs_error(503, retry_after=1, after=True), kind="multipart_upload", times=1))
-
-        async def other() -> None:
-            await anyio.to_thread.run_sync(gcs_proxy.wait_for, "multipart_upload", 2)
-            await anyio.sleep(0.2)
-            gcs_server.put("file", b"of another", bucket=bucket)
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(other)
-            with pytest.raises(ConflictError) as caught:
-                await fs.write_bytes("/file", b"own", expected_version=seen.version or "")
-        assert not caught.value.retryable
-        assert await fs.read_bytes("/file") == b"of another"
 
 
 @pytest.mark.parametrize("action", [DropResponse(), DropRequest(), gcs_error(503), gcs_error(429, "rateLimitExceeded")])

@@ -13,10 +13,11 @@ from tests.servers.gcs import LocalGCSServer
 from tests.servers.proxy import Proxy
 
 PROGRAM = Path(__file__).parent / "counting.py"
-ROUNDS = 25
+ROUNDS = 20
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("faults", [False, True])
 @pytest.mark.parametrize("size", [0, 1000, CHUNK])
 def test_the_counter_is_exact(gcs_server: LocalGCSServer, gcs_proxy: Proxy, size: int, faults: bool) -> None:
@@ -33,10 +34,11 @@ def test_the_counter_is_exact(gcs_server: LocalGCSServer, gcs_proxy: Proxy, size
         gcs_proxy.add(Rule(action, kind=("multipart_upload", "resumable_chunk"), probability=0.05, seed=seed))
     command = [sys.executable, str(PROGRAM), gcs_proxy.endpoint_url, bucket, str(ROUNDS), str(size)]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
-    told = [each.communicate(timeout=240)[0].split() for each in started]
+    try:
+        told = [int(each.communicate()[0]) for each in started]
+    finally:
+        for each in started:
+            each.kill()
     assert [each.returncode for each in started] == [0] * 8
-    wins, unknown = (sum(int(words[index]) for words in told) for index in (0, 1))
     held = int((gcs_server.get("counter", bucket=bucket) or b"")[:10])
-    assert wins == 8 * ROUNDS
-    assert wins <= held <= wins + unknown
-    assert faults or not unknown
+    assert held == sum(told) == 8 * ROUNDS

@@ -59,6 +59,11 @@ class TestWrapped(OnSeaweedFS):
 
     larger = PART + 1
 
+    @pytest.fixture
+    def slow(self) -> bool:
+        """The long loops need no wrapper; the bare provider has them above."""
+        return False
+
     @pytest.fixture(params=["tree", "limits", "tracing", "prefix"])
     def provider(self, seaweedfs: S3Server, request: pytest.FixtureRequest) -> Provider:
         bare = self.bare(seaweedfs)

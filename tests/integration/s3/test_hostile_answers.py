@@ -98,14 +98,14 @@ async def test_the_version_of_somebody_elses_object_is_not_given_for_ones_own(
     fs: S3Filesystem, s3_proxy: Proxy, seaweedfs: S3Server, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = f"{provider_of(fs)._keys.prefix}file"
-    uploading = provider_of(fs).client._do.uploading  # type: ignore[attr-defined]
-    look = uploading._stored
+    settling = provider_of(fs).client._do.uploading._settling  # type: ignore[attr-defined]
+    look = settling.stored
 
     async def replaced_first(*args: object) -> object:
         seaweedfs.put(key, b"theirs")
         return await look(*args)
 
-    monkeypatch.setattr(uploading, "_stored", replaced_first)
+    monkeypatch.setattr(settling, "stored", replaced_first)
     kinds = ("put_object", "complete_multipart_upload")
     s3_proxy.add(Rule(Answer(200, {}, b"<CompleteMultipartUploadResult/>", after=True), kind=kinds))
     stat = await fs.write_bytes("/file", bytes(size))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
 import textwrap
@@ -22,6 +23,9 @@ def make():
     return S3Filesystem("bucket1", "lifetimes", None, sys.argv[1], "testkey", "testsecret")
 """
 
+SLOW = re.compile(r"Executing <.*> took [0-9.]+ seconds")
+"""What asyncio says in development mode on a busy machine."""
+
 
 def run(server: S3Server, script: str) -> str:
     """The output of a Python program in which every warning is an error; it must end, well, and say nothing else."""
@@ -32,7 +36,8 @@ def run(server: S3Server, script: str) -> str:
         timeout=60,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    told = [line for line in done.stderr.splitlines() if not SLOW.fullmatch(line)]
+    assert (done.returncode, told) == (0, [])
     return done.stdout
 
 

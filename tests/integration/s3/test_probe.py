@@ -110,6 +110,32 @@ async def test_a_store_that_replaces_in_spite_of_create_only_is_found_out(moto_p
         assert (await fs.capabilities("/file")).conditional_write == "none"
 
 
+@pytest.mark.parametrize("judges_deletes", [True, False])
+async def test_what_is_taken_back_from_such_a_store_is_ones_own(
+    moto_proxy: Proxy, moto: S3Server, monkeypatch: pytest.MonkeyPatch, judges_deletes: bool
+) -> None:
+    async with opened(moto_proxy) as fs:
+        key = f"{provider_of(fs)._keys.prefix}new"
+        client = provider_of(fs).client
+        if not judges_deletes:
+            moto_proxy.add(Rule(StripConditions(), kind="delete_object"))
+        await ask(fs)
+        moto_proxy.add(Rule(StripConditions()))
+        if judges_deletes:
+            moto_proxy.clear()
+            moto_proxy.add(Rule(StripConditions(), kind="put_object"))
+        saw = client._saw_absent  # type: ignore[attr-defined]
+
+        async def replaced_first(enforced: bool) -> None:
+            moto.put(key, b"theirs")
+            await saw(enforced)
+
+        monkeypatch.setattr(client, "_saw_absent", replaced_first)
+        with pytest.raises(UnsupportedError):
+            await fs.write_bytes("/new", b"ours", overwrite=False)
+        assert moto.get(key) == b"theirs"
+
+
 async def test_large_bodies_go_in_one_request_where_completions_are_not_judged(
     moto_proxy: Proxy, moto: S3Server
 ) -> None:

@@ -21,7 +21,10 @@ WRITABLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """One live object. ``md5`` and ``components`` tell a composed one: it has no MD5."""
+    """One object. ``md5`` and ``components`` tell a composed one: it has no MD5.
+
+    ``kept`` is the size of a soft-deleted one, whose content is not kept here.
+    """
 
     bucket: str
     name: str
@@ -34,6 +37,7 @@ class StoredObject:
     crc32c: str
     md5: str | None
     components: int | None = None
+    kept: int | None = None
 
     @property
     def etag(self) -> str:
@@ -60,7 +64,7 @@ class StoredObject:
             "generation": str(self.generation),
             "metageneration": str(self.metageneration),
             "storageClass": "STANDARD",
-            "size": str(len(self.data)),
+            "size": str(len(self.data) if self.kept is None else self.kept),
             "crc32c": self.crc32c,
             "etag": self.etag,
             "timeCreated": timestamp(self.created),

@@ -17,6 +17,8 @@ RANGE: Final = re.compile(r"bytes=(\d*)-(\d*)")
 
 
 def get_object(state: State, call: Call, base_url: str, bucket: str, name: str) -> Answer:
+    if call.query.get("softDeleted") == "true" and not call.media:
+        return json_answer(state.find_former(bucket, name, call.number("generation")).resource(base_url))
     stored = state.find(bucket, name, Conditions.of(call), call.number("generation"))
     if call.media:
         return _media(stored, call)

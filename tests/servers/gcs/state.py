@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,6 +17,8 @@ from tests.servers.gcs.names import check_bucket_name, check_object_name
 from tests.servers.gcs.objects import StoredObject
 
 PAGE: Final = 1000
+FORMER: Final = 1000
+"""Soft-deleted generations that are kept of one name."""
 REWRITTEN_PER_CALL: Final = 64 * 1024 * 1024
 
 
@@ -75,10 +78,14 @@ class Rewrite:
 
 @dataclass(slots=True)
 class Bucket:
+    """A bucket; with ``soft_delete``, as by default, what is replaced or deleted can still be asked for."""
+
     name: str
     created: datetime
+    soft_delete: bool = True
     objects: dict[str, StoredObject] = field(default_factory=dict)
     written: dict[str, float] = field(default_factory=dict)
+    former: dict[str, deque[StoredObject]] = field(default_factory=dict)
     _names: list[tuple[bytes, str]] | None = None
 
     def names(self) -> list[tuple[bytes, str]]:
@@ -88,13 +95,20 @@ class Bucket:
         return self._names
 
     def insert(self, stored: StoredObject) -> None:
-        if stored.name not in self.objects:
+        present = self.objects.get(stored.name)
+        if present is None:
             self._names = None
+        elif present.generation != stored.generation:
+            self._keep(present)
         self.objects[stored.name] = stored
 
     def remove(self, name: str) -> None:
-        del self.objects[name]
+        self._keep(self.objects.pop(name))
         self._names = None
+
+    def _keep(self, stored: StoredObject) -> None:
+        kept = replace(stored, data=b"", kept=len(stored.data))
+        self.former.setdefault(stored.name, deque(maxlen=FORMER)).append(kept)
 
 
 class State:
@@ -131,6 +145,14 @@ class State:
         if stored is None:
             raise no_object(bucket, name)
         return stored
+
+    def find_former(self, bucket: str, name: str, generation: int | None) -> StoredObject:
+        """The soft-deleted object of this generation."""
+        kept = self.bucket(bucket)
+        for stored in kept.former.get(check_object_name(name), ()) if kept.soft_delete else ():
+            if stored.generation == generation:
+                return stored
+        raise no_object(bucket, name)
 
     def write(
         self,

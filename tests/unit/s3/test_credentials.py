@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from moorage import ConfigError, PermissionDeniedError, UnavailableError
+from moorage import ConfigError, OperationTimeoutError, PermissionDeniedError, UnavailableError
 from moorage_s3 import Credentials, S3Filesystem, sdk
 from moorage_s3.credentials import CredentialSource, called, fixed
 
@@ -85,6 +86,25 @@ async def test_a_function_that_fails_is_named_by_its_error_alone() -> None:
     with pytest.raises(UnavailableError, match="RuntimeError") as raised:
         await CredentialSource(called(fails)).fresh()
     assert "hunter2" not in f"{raised.value} {raised.value.__cause__} {raised.value.__context__}"
+
+
+@pytest.mark.parametrize("is_plain", [True, False])
+async def test_a_function_that_never_returns_is_given_up(is_plain: bool) -> None:
+    released = threading.Event()
+
+    def plain() -> Credentials:
+        released.wait(60)
+        return Credentials("k", "s")
+
+    async def later() -> Credentials:
+        await asyncio.Event().wait()
+        return Credentials("k", "s")
+
+    source = CredentialSource(called(plain if is_plain else later), patience=0.05)
+    with pytest.raises(OperationTimeoutError):
+        await source.fresh()
+    assert source.current() is None
+    released.set()
 
 
 async def test_what_runs_out_is_fetched_again_in_time() -> None:

@@ -91,10 +91,17 @@ def test_a_hostile_header_is_no_past_of_ours() -> None:
         assert len(write_marks.descent(KEY, Matches("e")).header.encode()) < 100
 
 
-def test_more_marks_than_could_have_followed_show_that_it_had_no_effect() -> None:
+def test_more_marks_than_are_kept_hide_what_was_before() -> None:
     ours = WriteMarks().descent(KEY, Matches("v"))
     now = {HEADER: WriteMarks().descent(KEY, Matches("w")).header, "ETag": '"e"'}
     for number in range(200):
         now = stored(successor(now), f'"{number}"')
-    assert ours.took_effect(now, KEY, passed=0.01) is False
-    assert ours.took_effect(now, KEY, passed=10) is None
+    assert ours.took_effect(now, KEY) is None
+
+
+def test_a_file_that_was_made_anew_hides_what_was_before() -> None:
+    """What was written may have been deleted in between."""
+    ours = WriteMarks().descent(KEY, Matches("v"))
+    now = stored(WriteMarks().descent(KEY, ABSENT))
+    assert ours.took_effect(now, KEY) is None
+    assert ours.took_effect(stored(successor(now)), KEY) is None

@@ -16,10 +16,10 @@ from moorage_gcs.copying import KEPT
 from moorage_gcs.deleting import delete
 from moorage_gcs.failures import Refusal
 from moorage_gcs.listing import pages
-from moorage_gcs.objects import Bucket, KnownTimes, Resource, condition_query, document, info_of
+from moorage_gcs.objects import Bucket, KnownTimes, Resource, condition_query, info_of
 from moorage_gcs.placing import Placing
 from moorage_gcs.sending import Answer, Request, Sender
-from moorage_gcs.settling import Mark, settled, stored
+from moorage_gcs.settling import Change, Settler, stored
 from moorage_gcs.uninterrupted import cleared, finished
 from moorage_gcs.uploading import Target, Uploads
 
@@ -30,16 +30,19 @@ RESERVED: Final = ".moorage-additions/"
 _ALIKE: Final = ("storageClass",)
 """What has to be the same of all that is composed."""
 _OLD: Final = 3600.0
-_FIELDS: Final = f"name,generation,{','.join(KEPT)}"
+_FIELDS: Final = f"name,generation,size,{','.join(KEPT)}"
 
 
 class Appends:
     """Appends to objects of one bucket."""
 
-    def __init__(self, sender: Sender, bucket: Bucket, placing: Placing, uploads: Uploads, prefix: str) -> None:
+    def __init__(
+        self, sender: Sender, bucket: Bucket, placing: Placing, settler: Settler, uploads: Uploads, prefix: str
+    ) -> None:
         self._sender = sender
         self._bucket = bucket
         self._placing = placing
+        self._settler = settler
         self._uploads = uploads
         self.reserved = f"{prefix}{RESERVED}"
         self._swept = float("-inf")
@@ -62,14 +65,16 @@ class Appends:
         alike = {name: present[name] for name in _ALIKE if name in present}
         step = partial(self._uploads.put, Target(beside, kept=alike), body)
         try:
-            await finished(step, lambda _: remove())
-            return await self._compose(key, present, beside, options)
+            added = await finished(step, lambda _: remove())
+            size = {"size": int(present.get("size", 0)) + (added.size or 0)}
+            return await self._compose(key, {**present, **size}, beside, options)
         finally:
             await cleared(remove)
 
     async def _compose(self, key: str, present: Resource, beside: str, options: PutOptions) -> ObjectInfo:
+        """``present`` has the size that the whole will have."""
         condition = Matches(str(present.get("generation", "")))
-        mark = Mark.new(condition)
+        mark = self._settler.marks.new(key, condition)
         kept = {name: present[name] for name in KEPT if name in present}
         sources = [{"name": key, "generation": condition.version}, {"name": beside}]
         made = self._placing.resource(mark, options.media_type, kept)
@@ -82,20 +87,13 @@ class Appends:
             path = f"{self._bucket.object(key)}/compose"
             return _unmet_where_gone(
                 await self._sender.send(
-                    Request("POST", path, query, {"content-type": "application/json; charset=UTF-8"}, (body,))
+                    Request(
+                        "POST", path, query, {"content-type": "application/json; charset=UTF-8"}, (body,), repeats=False
+                    )
                 )
             )
 
-        look = partial(stored, self._sender, self._bucket, key)
-        found = await settled(
-            key,
-            condition,
-            attempt,
-            look,
-            lambda seen: Mark.of(seen).word == mark.word,
-            lambda seen: Mark.of(seen).replaces == condition.version,
-        )
-        return info_of(document(found) if isinstance(found, Answer) else found)
+        return info_of(await self._settler.settle(Change(condition, mark, attempt, {**made, "size": present["size"]})))
 
     async def _sweep_now_and_then(self) -> None:
         now = time.monotonic()

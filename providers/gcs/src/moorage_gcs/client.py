@@ -39,8 +39,10 @@ from moorage_gcs.objects import Bucket, KnownTimes
 from moorage_gcs.probing import DISTRUSTED, PROBE_NAME, TRUSTED, Findings, Probe, remember, remembered
 from moorage_gcs.sending import Sender
 from moorage_gcs.settings import Settings
+from moorage_gcs.settling import Settler
 from moorage_gcs.tokens import TokenSource
 from moorage_gcs.uploading import Target, Uploads
+from moorage_gcs.write_marks import WriteMarks
 
 _log: Final = logging.getLogger("moorage.gcs")
 _LARGEST_OBJECT: Final = 5 << 40
@@ -65,13 +67,15 @@ class GCSObjectClient(ObjectClient):
         self._sender = Sender(settings.endpoint, source, self._connections, settings.sending)
         self._bucket = Bucket(settings.bucket)
         self._known = KnownTimes()
+        marks = WriteMarks()
+        settler = Settler(self._sender, self._bucket, marks)
         self._downloads = Downloads(
-            self._sender, self._bucket, self._known, part=settings.chunk_size, concurrency=settings.concurrency
+            self._sender, self._bucket, self._known, marks, part=settings.chunk_size, concurrency=settings.concurrency
         )
-        self._uploads = Uploads(self._sender, self._bucket, settings.placing, settings.chunk_size)
-        self._appends = Appends(self._sender, self._bucket, settings.placing, self._uploads, settings.prefix)
+        self._uploads = Uploads(self._sender, self._bucket, settings.placing, settler, settings.chunk_size)
+        self._appends = Appends(self._sender, self._bucket, settings.placing, settler, self._uploads, settings.prefix)
         self._hidden = (self._appends.reserved, f"{settings.prefix}{PROBE_NAME}")
-        self._copies = Copies(self._sender, self._bucket, settings.placing)
+        self._copies = Copies(self._sender, self._bucket, settings.placing, settler)
         self._batches = Batches(self._sender, self._bucket, settings.concurrency)
         self._probing = anyio.Lock()
         self._findings = _unasked(settings)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, cast
 
-from moorage import ConflictError, PathNotFoundError
+from moorage import ConflictError, PathNotFoundError, UnavailableError
 from moorage.objects import Condition, CopyOptions, Matches, ObjectInfo, PreconditionFailed
 from moorage_gcs.clocks import skew
 from moorage_gcs.deleting import delete
 from moorage_gcs.objects import Bucket, Resource, check_new_name, condition_query, document, info_of
 from moorage_gcs.placing import Placing
 from moorage_gcs.sending import Answer, Request, Sender
-from moorage_gcs.settling import Mark, settled, stored
+from moorage_gcs.settling import Change, Settler, stored
+from moorage_gcs.write_marks import Mark, text_of
 
 KEPT: Final = (
     "contentType", "contentEncoding", "contentDisposition", "contentLanguage", "cacheControl", "customTime",
@@ -22,7 +24,11 @@ KEPT: Final = (
 )  # fmt: skip
 """What a copy takes over from its source, where it has to be said."""
 _EVERYTHING: Final = f"name,size,generation,metageneration,timeCreated,md5Hash,crc32c,{','.join(KEPT)}"
+_SAME: Final = ("size", "md5Hash", "crc32c")
+"""What a copy has in common with its source whatever its metadata are."""
 _RACES: Final = 8
+_IDLE: Final = 8
+"""Requests for the rest of a copy, one after the other, that may copy nothing."""
 _CLOCKS: Final = 5.0
 """Seconds by which two clocks of the store may differ, which tells times to the second in its headers."""
 _GENERATIONS: Final = 1_000_000
@@ -34,10 +40,11 @@ _NO_MOVE: Final = frozenset({400, 403, 405, 501})
 class Copies:
     """Copies and moves objects of one bucket."""
 
-    def __init__(self, sender: Sender, bucket: Bucket, placing: Placing) -> None:
+    def __init__(self, sender: Sender, bucket: Bucket, placing: Placing, settler: Settler) -> None:
         self._sender = sender
         self._bucket = bucket
         self._placing = placing
+        self._settler = settler
         self._can_move = True
 
     @property
@@ -62,9 +69,9 @@ class Copies:
             pinned = replace(options, source_version=version)
             try:
                 return await self._rewrite(src, dst, pinned, source)
-            except PreconditionFailed:
+            except PreconditionFailed as failed:
                 now = await stored(self._sender, self._bucket, src, "generation")
-                if now is not None and str(now.get("generation", "")) == version:
+                if failed.retried or (now is not None and str(now.get("generation", "")) == version):
                     raise
         raise ConflictError("the source keeps changing")
 
@@ -89,11 +96,11 @@ class Copies:
             pinned = replace(options, condition=condition, source_version=version)
             try:
                 made = await self.copy(src, dst, pinned)
-            except PreconditionFailed:
+            except PreconditionFailed as failed:
                 now = await stored(self._sender, self._bucket, src, "generation")
-                if now is None or str(now.get("generation", "")) != version:
-                    continue
-                raise
+                if failed.retried or (now is not None and str(now.get("generation", "")) == version):
+                    raise
+                continue
             try:
                 await delete(self._sender, self._bucket, src, Matches(version))
             except PreconditionFailed:
@@ -152,13 +159,8 @@ class Copies:
         return found
 
     async def _rewrite(self, src: str, dst: str, options: CopyOptions, source: Resource | None) -> ObjectInfo:
-        mark = Mark.new(options.condition)
-        body: tuple[bytes, ...] = ()
-        if source is not None:
-            kept = {name: source[name] for name in KEPT if name in source}
-            if self._placing.storage_class is not None:
-                kept.pop("storageClass", None)
-            body = (json.dumps(self._placing.resource(mark, options.media_type, kept)).encode(),)
+        mark = self._settler.marks.new(dst, options.condition)
+        told = None if source is None else self._told(mark, options.media_type, source)
 
         async def attempt(condition: Condition | None) -> Answer:
             query = {**condition_query(dst, condition), **_source_query(src, options.source_version)}
@@ -166,31 +168,48 @@ class Copies:
                 "POST",
                 self._bucket.pair("rewriteTo", src, dst),
                 {**query, **self._placing.query(of_copy=True)},
-                {"content-type": "application/json; charset=UTF-8"} if body else {},
-                body,
-                repeats=condition is not None,
+                {} if told is None else {"content-type": "application/json; charset=UTF-8"},
+                () if told is None else (json.dumps(told).encode(),),
+                repeats=False,
             )
             return await self._to_its_end(request)
 
+        if told is not None and source is not None:
+            made = {**told, **{name: source[name] for name in _SAME if name in source}}
+            return info_of(await self._settler.settle(Change(options.condition, mark, attempt, made, _rewritten)))
+        return info_of(
+            await self._settler.settle(self._of_twins(src, dst, Change(None, mark, attempt, read=_rewritten)))
+        )
+
+    def _told(self, mark: Mark, media_type: str | None, source: Resource) -> dict[str, object]:
+        """The metadata of a copy that gives them itself."""
+        kept = {name: source[name] for name in KEPT if name in source}
+        if self._placing.storage_class is not None:
+            kept.pop("storageClass", None)
+        return self._placing.resource(mark, media_type, kept)
+
+    def _of_twins(self, src: str, dst: str, change: Change) -> Change:
+        """A copy that takes everything over from its source, and is recognised by that."""
         twins: list[Resource | None] = []
 
         async def look() -> Resource | None:
             found = await stored(self._sender, self._bucket, dst, _EVERYTHING)
-            twins[:] = [] if found is None or body else [await stored(self._sender, self._bucket, src, _EVERYTHING)]
+            twins[:] = [] if found is None else [await stored(self._sender, self._bucket, src, _EVERYTHING)]
             return found
 
         def is_ours(found: Resource) -> bool:
-            return Mark.of(found).word == mark.word if body else _are_twins(found, twins[0])
+            return _are_twins(found, twins[0])
 
-        found = await settled(dst, options.condition, attempt, look, is_ours)
-        if not isinstance(found, Answer):
-            return info_of(found)
-        return info_of(document(found).get("resource") or {})
+        return replace(change, look=look, is_ours=is_ours)
 
     async def _to_its_end(self, request: Request) -> Answer:
-        """Large objects are copied over several requests, each with a token of the one before."""
+        """Large objects are copied over several requests, each with a token of the one before.
+
+        Raises:
+            UnavailableError: the store does not get on with it.
+        """
         token: dict[str, str] = {}
-        lost = False
+        lost, copied, idle = False, 0, 0
         while True:
             answer = await self._sender.send(replace(request, query={**request.query, **token}))
             answer.lost = lost = lost or answer.lost
@@ -199,6 +218,10 @@ class Copies:
             state = document(answer)
             if state.get("done", True):
                 return answer
+            before, copied = copied, _copied(state)
+            idle = 0 if copied > before else idle + 1
+            if idle == _IDLE:
+                raise UnavailableError("the store does not get on with the copy")
             token = {"rewriteToken": str(state.get("rewriteToken", ""))}
 
     async def _source(self, src: str) -> Resource:
@@ -206,6 +229,16 @@ class Copies:
         if found is None:
             raise PathNotFoundError("no such object")
         return found
+
+
+def _rewritten(answer: Answer) -> Resource:
+    found = document(answer).get("resource")
+    return cast("Resource", found) if isinstance(found, Mapping) else {}
+
+
+def _copied(state: Resource) -> int:
+    told = str(state.get("totalBytesRewritten", "0"))
+    return int(told) if len(told) < 20 and told.isascii() and told.isdecimal() else 0
 
 
 def _source_query(src: str, version: str | None) -> dict[str, str]:
@@ -216,4 +249,4 @@ def _are_twins(one: Resource, other: Resource | None) -> bool:
     """Whether one is a copy of the other: a copy takes over the mark of the write that made its source."""
     if other is None:
         return False
-    return all(one.get(name) == other.get(name) for name in ("size", "crc32c")) and Mark.of(one) == Mark.of(other)
+    return all(one.get(name) == other.get(name) for name in ("size", "crc32c")) and text_of(one) == text_of(other)

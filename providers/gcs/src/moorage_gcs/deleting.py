@@ -11,10 +11,11 @@ import anyio
 
 from moorage import MoorageError, PathNotFoundError, UnavailableError
 from moorage.objects import EXISTS, Condition, DeleteFailure, Matches, PreconditionFailed
+from moorage_gcs.ancestry import was_replaced
 from moorage_gcs.failures import Refusal, refusal
 from moorage_gcs.objects import WITH_MARK, Bucket, Resource, condition_query
 from moorage_gcs.sending import Answer, Request, Sender, pause
-from moorage_gcs.settling import Mark, stored
+from moorage_gcs.settling import stored
 
 BATCH: Final = 100
 _ROUNDS: Final = 6
@@ -49,7 +50,7 @@ async def delete(sender: Sender, bucket: Bucket, key: str, condition: Condition 
         if found is None:
             return
         if isinstance(condition, Matches):
-            _refuse_changed(key, condition, found)
+            await _refuse_changed(sender, bucket, key, condition, found)
             break
         guard = Matches(str(found.get("generation", "")))
         await anyio.sleep(pause(number, answer))
@@ -65,10 +66,11 @@ def _refuse(key: str, condition: Condition | None, answer: Answer) -> None:
         raise answer.error()
 
 
-def _refuse_changed(key: str, condition: Matches, found: Resource) -> None:
-    """Refuse where another version is there after a lost answer. Nobody else can have replaced what was deleted."""
+async def _refuse_changed(sender: Sender, bucket: Bucket, key: str, condition: Matches, found: Resource) -> None:
+    """Refuse where another version is there after a lost answer. Nobody can have deleted what was replaced."""
     if str(found.get("generation", "")) != condition.version:
-        raise PreconditionFailed(key, retried=Mark.of(found).replaces != condition.version)
+        is_certain = await was_replaced(sender, bucket, key, condition.version, found)
+        raise PreconditionFailed(key, retried=not is_certain)
 
 
 class Batches:

@@ -15,9 +15,10 @@ from multidict import CIMultiDictProxy
 from moorage import ConflictError, StorageError, UnavailableError
 from moorage.objects import GetOptions, ObjectBody, ObjectInfo, PreconditionFailed
 from moorage_gcs import sdk
-from moorage_gcs.objects import FIELDS, Bucket, KnownTimes, document, downloaded_info, generation, hashes, info_of
+from moorage_gcs.objects import WITH_MARK, Bucket, KnownTimes, document, downloaded_info, generation, hashes, info_of
 from moorage_gcs.parallel import ParallelDownload
 from moorage_gcs.sending import BROKEN, Answer, Request, Sender, pause
+from moorage_gcs.write_marks import WriteMarks
 
 _WHOLE: Final = 1 << 18
 """Bytes up to which a body is read at once, so that its connection is free before the caller looks at it."""
@@ -29,18 +30,23 @@ _RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 class Downloads:
     """Gets objects of one bucket."""
 
-    def __init__(self, sender: Sender, bucket: Bucket, known: KnownTimes, *, part: int, concurrency: int) -> None:
+    def __init__(
+        self, sender: Sender, bucket: Bucket, known: KnownTimes, marks: WriteMarks, *, part: int, concurrency: int
+    ) -> None:
         self._sender = sender
         self._bucket = bucket
         self._known = known
+        self._marks = marks
         self._part = part
         self._concurrency = concurrency
 
     async def head(self, key: str) -> ObjectInfo:
-        answer = await self._sender.send(Request("GET", self._bucket.object(key), {"fields": FIELDS}))
+        answer = await self._sender.send(Request("GET", self._bucket.object(key), {"fields": WITH_MARK}))
         if not answer.is_success:
             raise answer.error()
-        return self._known.remember(info_of(document(answer)))
+        found = document(answer)
+        self._marks.saw(found)
+        return self._known.remember(info_of(found))
 
     async def get(self, key: str, options: GetOptions) -> ObjectBody:
         query = {} if options.version is None else {"ifGenerationMatch": generation(key, options.version)}

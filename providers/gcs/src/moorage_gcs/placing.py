@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from moorage_gcs.settling import MARK, Mark
+from moorage_gcs.write_marks import NAME, Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Placing:
         """The metadata of a new object; ``kept`` is what it takes over from another one."""
         made: dict[str, object] = dict(kept or {})
         metadata = made.get("metadata")
-        made["metadata"] = {**(metadata if isinstance(metadata, dict) else {}), MARK: str(mark)}
+        made["metadata"] = {**(metadata if isinstance(metadata, dict) else {}), NAME: str(mark)}
         if media_type is not None:
             made["contentType"] = media_type
         if self.storage_class is not None:

@@ -17,8 +17,10 @@ from moorage_gcs.deleting import delete
 from moorage_gcs.objects import Bucket
 from moorage_gcs.placing import Placing
 from moorage_gcs.sending import Request, Sender
+from moorage_gcs.settling import Settler
 from moorage_gcs.uninterrupted import cleared
 from moorage_gcs.uploading import Target, Uploads
+from moorage_gcs.write_marks import WriteMarks
 
 PROBE_NAME: Final = ".moorage-probe-"
 """How the names of objects begin that a probe asks about; there is nothing under them where the server is honest."""
@@ -64,7 +66,7 @@ class Probe:
     def __init__(self, sender: Sender, bucket: Bucket, prefix: str) -> None:
         self._sender = sender
         self._bucket = bucket
-        self._uploads = Uploads(sender, bucket, Placing(), _SMALL)
+        self._uploads = Uploads(sender, bucket, Placing(), Settler(sender, bucket, WriteMarks()), _SMALL)
         self._prefix = prefix
 
     async def run(self) -> Findings:

@@ -53,6 +53,11 @@ class ResumableUpload:
         self._crc32c = 0
         self.last = Answer()
 
+    @property
+    def size(self) -> int:
+        """Bytes of the whole, once its last chunk was sent."""
+        return self._total or 0
+
     async def send(self, chunk: bytes | memoryview) -> bool:
         """Store the chunk; ``False`` where the upload has ended."""
         return await self._store(chunk) is None and self.last.status == _MORE

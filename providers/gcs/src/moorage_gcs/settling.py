@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, cast
+from dataclasses import dataclass, field
 
 import anyio
 
 from moorage.objects import ABSENT, Condition, Matches, PreconditionFailed
+from moorage_gcs.ancestry import recovered
 from moorage_gcs.objects import WITH_MARK, Bucket, Resource, document
 from moorage_gcs.sending import Answer, Request, Sender, pause
-
-MARK: Final = "moorage-write"
-"""The metadata that tells whose write made an object: a random word, and the generation that it was to replace."""
-_ROUNDS: Final = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Tells one write from every other."""
-
-    word: str
-    replaces: str
-
-    @classmethod
-    def new(cls, condition: Condition | None) -> Mark:
-        return cls(secrets.token_hex(16), condition.version if isinstance(condition, Matches) else "")
-
-    @classmethod
-    def of(cls, resource: Resource) -> Mark:
-        metadata: object = resource.get("metadata")
-        told = cast("Mapping[str, object]", metadata).get(MARK, "") if isinstance(metadata, Mapping) else ""
-        word, _, replaces = str(told).partition("/")
-        return cls(word, replaces)
-
-    def __str__(self) -> str:
-        return f"{self.word}/{self.replaces}"
+from moorage_gcs.write_marks import Mark, WriteMarks
 
 
 async def stored(sender: Sender, bucket: Bucket, key: str, fields: str = WITH_MARK) -> Resource | None:
@@ -51,53 +25,98 @@ async def stored(sender: Sender, bucket: Bucket, key: str, fields: str = WITH_MA
 
 
 Attempt = Callable[[Condition | None], Awaitable[Answer]]
-"""Makes the change under a condition. With one it may be sent again by itself, without one it must not."""
+"""Makes the change under a condition; not again by itself where the answer was lost."""
 
 Look = Callable[[], Awaitable[Resource | None]]
 """What is stored at the place of the change now."""
 
 
-async def settled(
-    key: str,
-    condition: Condition | None,
-    attempt: Attempt,
-    look: Look,
-    is_ours: Callable[[Resource], bool],
-    is_before_ours: Callable[[Resource], bool] = lambda _: False,
-) -> Answer | Resource:
-    """The answer to the change, or what it stored where the answer was lost.
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change to one object.
 
-    A change without a condition is made again under one: that nothing changed since it was looked at, so that what
-    others did meanwhile is not undone by a repetition.
-
-    Args:
-        is_before_ours: what is stored shows that the change did not take effect.
-
-    Raises:
-        PreconditionFailed: the condition of the caller does not hold.
-        MoorageError: the change failed; whether it took effect is not known where the store cannot be asked.
+    Attributes:
+        made: what is known of what it makes before it is made.
+        read: finds what was made in the answer to a success.
+        look: if not as ever; so is ``is_ours``, whether that is what this change made.
     """
-    guard = condition
-    answer = Answer()
-    for number in range(_ROUNDS):
-        answer = await attempt(guard)
-        if answer.is_success or not (answer.lost or answer.is_unmet):
-            return _accepted(answer)
-        if answer.is_unmet and not answer.lost and condition is not None:
-            raise PreconditionFailed(key)
-        found = await look()
-        if found is not None and is_ours(found):
-            return found
-        if condition is not None:
-            if answer.is_unmet:
-                raise PreconditionFailed(key, retried=found is None or not is_before_ours(found))
-            break
-        guard = ABSENT if found is None else Matches(str(found.get("generation", "")))
-        await anyio.sleep(pause(number, answer))
-    return _accepted(answer)
+
+    condition: Condition | None
+    mark: Mark
+    attempt: Attempt
+    made: Resource = field(default_factory=dict[str, object])
+    read: Callable[[Answer], Resource] = document
+    look: Look | None = None
+    is_ours: Callable[[Resource], bool] | None = None
 
 
-def _accepted(answer: Answer) -> Answer:
-    if not answer.is_success:
+class Settler:
+    """Makes the changes to one bucket."""
+
+    def __init__(self, sender: Sender, bucket: Bucket, marks: WriteMarks) -> None:
+        self._sender = sender
+        self._bucket = bucket
+        self.marks = marks
+
+    async def settle(self, change: Change) -> Resource:
+        """What the change made.
+
+        Where the answer was lost it is looked first whether the change is needed any more. One without a condition is
+        made again under one: that nothing changed since it was looked at, so that what others did meanwhile is not
+        undone by a repetition.
+
+        Raises:
+            PreconditionFailed: the condition of the caller does not hold; the signal tells whether the change may
+                nevertheless have taken effect.
+            MoorageError: the change failed; whether it took effect is not known where the store cannot be asked.
+        """
+        guard, lost, answer = change.condition, False, Answer()
+        for number in range(self._sender.retries + 1):
+            answer = await change.attempt(guard)
+            lost = lost or answer.lost
+            if answer.is_success:
+                return self.known(change.read(answer), change.mark)
+            if answer.is_unmet and not lost and guard is change.condition:
+                raise PreconditionFailed(change.mark.key)
+            if not (lost or answer.is_unmet):
+                break
+            found = await self._look(change)
+            if found is not None and _is_ours(change, found):
+                return self.known(found, change.mark)
+            if change.condition is None:
+                guard = ABSENT if found is None else Matches(str(found.get("generation", "")))
+            elif not may_hold(change.condition, found):
+                return await self.recovered(change.mark, change.condition, found, change.made)
+            elif answer.is_unmet and isinstance(change.condition, Matches):
+                raise PreconditionFailed(change.mark.key)  # a source's condition: that of the object itself holds
+            if not (answer.lost or answer.is_unmet):
+                break
+            await anyio.sleep(pause(number, answer))
         raise answer.error()
-    return answer
+
+    async def recovered(self, mark: Mark, condition: Condition, found: Resource | None, made: Resource) -> Resource:
+        """See :func:`moorage_gcs.ancestry.recovered`."""
+        return self.known(await recovered(self._sender, self._bucket, mark, condition, found, made), mark)
+
+    def known(self, made: Resource, mark: Mark) -> Resource:
+        """Remember what was made as one's own."""
+        self.marks.wrote(str(made.get("generation", "")), mark)
+        return made
+
+    async def _look(self, change: Change) -> Resource | None:
+        if change.look is not None:
+            return await change.look()
+        return await stored(self._sender, self._bucket, change.mark.key)
+
+
+def may_hold(condition: Condition | None, found: Resource | None) -> bool:
+    """Whether the condition holds of what is stored."""
+    if isinstance(condition, Matches):
+        return found is not None and str(found.get("generation", "")) == condition.version
+    return condition is None or (found is None) is (condition is ABSENT)
+
+
+def _is_ours(change: Change, found: Mapping[str, object]) -> bool:
+    if change.is_ours is not None:
+        return change.is_ours(found)
+    return Mark.of(found, change.mark.key).word == change.mark.word

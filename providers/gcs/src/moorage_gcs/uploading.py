@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 from moorage import Body, UnavailableError
 from moorage.objects import ABSENT, Condition, Matches, ObjectInfo, PreconditionFailed
 from moorage_gcs import sdk
-from moorage_gcs.objects import Bucket, Resource, check_new_name, condition_query, document, info_of
+from moorage_gcs.objects import Bucket, Resource, check_new_name, condition_query, info_of
 from moorage_gcs.placing import Placing
 from moorage_gcs.resumable import ResumableUpload, start
 from moorage_gcs.sending import Answer, Request, Sender
-from moorage_gcs.settling import Mark, settled, stored
+from moorage_gcs.settling import Change, Settler, may_hold, stored
 from moorage_gcs.uninterrupted import cleared, finished
+from moorage_gcs.write_marks import Mark
 
 _LINE: Final = "\r\n"
+_BEGINNINGS: Final = 3
+"""How often a body at hand is uploaded in chunks at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +39,18 @@ class Target:
     kept: Mapping[str, object] | None = None
 
 
+class _EndedError(Exception):
+    """The store knows nothing of an upload any more, and made nothing of it."""
+
+
 class Uploads:
     """Puts objects into one bucket."""
 
-    def __init__(self, sender: Sender, bucket: Bucket, placing: Placing, chunk_size: int) -> None:
+    def __init__(self, sender: Sender, bucket: Bucket, placing: Placing, settler: Settler, chunk_size: int) -> None:
         self._sender = sender
         self._bucket = bucket
         self._placing = placing
+        self._settler = settler
         self._chunk_size = chunk_size
 
     async def put(self, target: Target, body: Body) -> ObjectInfo:
@@ -51,17 +59,20 @@ class Uploads:
         if isinstance(body, bytes):
             if len(body) <= self._chunk_size:
                 return await self._put_small(target, body)
-            return await self._put_chunks(target, _views(body, self._chunk_size), len(body))
+            return await self._put_large(target, body)
         chunks = _gathered(body, self._chunk_size)
         first = await anext(chunks, b"")
         second = await anext(chunks, None)
         if second is None:
             return await self._put_small(target, bytes(first))
-        return await self._put_chunks(target, _chained(first, second, chunks), None)
+        try:
+            return await self._put_chunks(target, _chained(first, second, chunks), None)
+        except _EndedError:
+            raise _ended() from None
 
     async def _put_small(self, target: Target, body: bytes) -> ObjectInfo:
-        mark = Mark.new(target.condition)
-        metadata = {**self._placing.resource(mark, target.media_type, target.kept), "name": target.key}
+        mark = self._settler.marks.new(target.key, target.condition)
+        metadata = self._metadata(target, mark)
         checksum = sdk.encoded_crc32c(sdk.crc32c(body))
         parts = _multipart({**metadata, "crc32c": checksum}, body)
 
@@ -73,19 +84,38 @@ class Uploads:
                     {"uploadType": "multipart", **self._query(target.key, condition)},
                     {"content-type": parts[0]},
                     parts[1],
-                    repeats=condition is not None,
+                    repeats=False,
                 )
             )
 
-        look = partial(stored, self._sender, self._bucket, target.key)
-        found = await settled(target.key, target.condition, attempt, look, _is(mark), _replaces(target.condition))
-        return info_of(document(found) if isinstance(found, Answer) else found)
+        made = {**metadata, "size": len(body)}
+        return info_of(await self._settler.settle(Change(target.condition, mark, attempt, made)))
+
+    async def _put_large(self, target: Target, body: bytes) -> ObjectInfo:
+        """In chunks, from the beginning again where the store forgets about them.
+
+        Without a condition, the second beginning has one: that nothing was written since.
+        """
+        again = target
+        for _ in range(_BEGINNINGS):
+            try:
+                return await self._put_chunks(again, _views(body, self._chunk_size), len(body))
+            except _EndedError:
+                if target.condition is None:
+                    found = await stored(self._sender, self._bucket, target.key)
+                    guard = ABSENT if found is None else Matches(str(found.get("generation", "")))
+                    again = replace(target, condition=guard)
+            except PreconditionFailed:
+                if target.condition is not None:
+                    raise
+                break
+        raise _ended()
 
     async def _put_chunks(
         self, target: Target, chunks: AsyncIterator[bytes | memoryview], size: int | None
     ) -> ObjectInfo:
-        mark = Mark.new(target.condition)
-        metadata = {**self._placing.resource(mark, target.media_type, target.kept), "name": target.key}
+        mark = self._settler.marks.new(target.key, target.condition)
+        metadata = self._metadata(target, mark)
         request = Request(
             "POST",
             self._bucket.upload,
@@ -100,8 +130,8 @@ class Uploads:
             await cleared(upload.abort)
             raise
         if resource is None:
-            resource = await self._find(target, mark, upload)
-        return info_of(resource)
+            return info_of(await self._find(target, mark, upload, {**metadata, "size": upload.size}))
+        return info_of(self._settler.known(resource, mark))
 
     async def _send_chunks(self, upload: ResumableUpload, chunks: AsyncIterator[bytes | memoryview]) -> Resource | None:
         """What was made; ``None`` where the store knows nothing of this upload any more, which may have ended it."""
@@ -112,47 +142,32 @@ class Uploads:
             held = chunk
         return await upload.finish(held)
 
-    async def _find(self, target: Target, mark: Mark, upload: ResumableUpload) -> Resource:
-        """What came of an upload that the store ended without saying what it made."""
-        if upload.last.is_unmet and not upload.last.lost:
+    async def _find(self, target: Target, mark: Mark, upload: ResumableUpload, made: Resource) -> Resource:
+        """What came of an upload that the store ended without saying what it made.
+
+        An upload that made its object says so whenever it is asked: one that tells of a condition instead made none.
+
+        Raises:
+            PreconditionFailed: another write came first; or, as the signal says, it cannot be told.
+        """
+        if upload.last.is_unmet:
             raise PreconditionFailed(target.key)
         found = await stored(self._sender, self._bucket, target.key)
-        if found is not None and Mark.of(found).word == mark.word:
-            return found
-        if upload.last.is_unmet or not _may_hold(target.condition, found):
-            is_other = found is not None and _has_replaced(_version(target.condition), found)
-            raise PreconditionFailed(target.key, retried=not is_other)
-        raise UnavailableError("the store ended the upload")
+        if found is not None and Mark.of(found, target.key).word == mark.word:
+            return self._settler.known(found, mark)
+        if target.condition is None or may_hold(target.condition, found):
+            raise _EndedError
+        return await self._settler.recovered(mark, target.condition, found, made)
+
+    def _metadata(self, target: Target, mark: Mark) -> dict[str, object]:
+        return {**self._placing.resource(mark, target.media_type, target.kept), "name": target.key}
 
     def _query(self, key: str, condition: Condition | None) -> dict[str, str]:
         return {**condition_query(key, condition), **self._placing.query()}
 
 
-def _is(mark: Mark) -> Callable[[Resource], bool]:
-    return partial(_has_word, mark.word)
-
-
-def _has_word(word: str, resource: Resource) -> bool:
-    return Mark.of(resource).word == word
-
-
-def _replaces(condition: Condition | None) -> Callable[[Resource], bool]:
-    return partial(_has_replaced, _version(condition))
-
-
-def _version(condition: Condition | None) -> str | None:
-    return condition.version if isinstance(condition, Matches) else None
-
-
-def _may_hold(condition: Condition | None, found: Resource | None) -> bool:
-    if isinstance(condition, Matches):
-        return found is not None and str(found.get("generation", "")) == condition.version
-    return condition is None or (found is None) is (condition is ABSENT)
-
-
-def _has_replaced(version: str | None, resource: Resource) -> bool:
-    """Whether another write replaced just the version that this one was to replace."""
-    return version is not None and Mark.of(resource).replaces == version
+def _ended() -> UnavailableError:
+    return UnavailableError("the store ended the upload")
 
 
 def _announced(size: int | None) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 
 import anyio
 
-from moorage import Body, ClosedError, MoorageError, UnavailableError, UnsupportedError
+from moorage import Body, ClosedError, MoorageError, PathNotFoundError, UnavailableError, UnsupportedError
 from moorage.objects import (
     ABSENT,
     COPY,
@@ -24,6 +24,7 @@ from moorage.objects import (
     GetOptions,
     KeyDeleteOptions,
     ListOptions,
+    Matches,
     ObjectBody,
     ObjectClient,
     ObjectFeatures,
@@ -64,7 +65,7 @@ class S3ObjectClient(ObjectClient):
     def __init__(self, settings: Settings) -> None:
         self.identity = store_identity(settings)
         self._settings = settings
-        self._source = CredentialSource(settings.fetch)
+        self._source = CredentialSource(settings.fetch, settings.limits.patience)
         self._connections = Connections(settings.limits)
         self._opened: Operations | None = None
         self._probing = LoopLock()
@@ -129,6 +130,7 @@ class S3ObjectClient(ObjectClient):
         if not answer.is_success:
             raise answer.error()
         self._do.write_marks.saw(key, answer.headers)
+        self._do.copying.saw(key, answer.headers)
         return object_info(key, answer.headers)
 
     async def get(self, key: str, options: GetOptions = GET) -> ObjectBody:
@@ -238,9 +240,19 @@ class S3ObjectClient(ObjectClient):
             if refused is not None:
                 await self._saw_absent(refused)
             if refused is False and self._settings.conditional_write != "guarded":
-                await do.deleting.delete(key, None)
+                await self._take_back(key, info.version)
                 raise UnsupportedError("this store does not refuse to replace an object; nothing was written")
         return info
+
+    async def _take_back(self, key: str, version: str) -> None:
+        """Delete what was just made, and nothing that somebody else has put in its place."""
+        try:
+            if self._findings is not None and self._findings.delete:
+                await self._do.deleting.delete(key, Matches(version))
+            elif (await self.head(key)).version == version:
+                await self._do.deleting.delete(key, None)
+        except (PathNotFoundError, PreconditionFailed):
+            pass
 
     async def _saw_absent(self, enforced: bool) -> None:
         self._found(replace(self._findings or _UNASKED, absent=enforced))

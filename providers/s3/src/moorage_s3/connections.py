@@ -34,6 +34,11 @@ class ConnectionLimits:
     ca_bundle: str | None = None
     proxy: str | None = field(default=None, repr=False)
 
+    @property
+    def patience(self) -> float:
+        """For credentials, which may have to be asked for elsewhere."""
+        return self.connect_timeout + self.read_timeout
+
 
 class _Pool:
     """The connections of one loop."""

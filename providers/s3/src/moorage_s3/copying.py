@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -10,11 +11,12 @@ from moorage import ConflictError, LimitExceededError, StorageError
 from moorage.objects import CopyOptions, Matches, ObjectInfo, PreconditionFailed, PutOptions
 from moorage_s3.addressing import Place
 from moorage_s3.answers import listed_time, object_info, plain_version
-from moorage_s3.conditions import condition_headers, error_of, is_unmet, matching
+from moorage_s3.conditions import condition_headers, error_of, matching
 from moorage_s3.dialect import Dialect, media_headers
 from moorage_s3.documents import parse, text
 from moorage_s3.multipart import Multipart, Part
 from moorage_s3.sending import Answer, Request, Sender
+from moorage_s3.settling import Settling, Write
 from moorage_s3.signing import encode_key
 from moorage_s3.uploading import Uploading
 from moorage_s3.write_marks import HEADER as WRITES
@@ -30,6 +32,11 @@ _KEPT: Final = (
     "x-amz-website-redirect-location",
 )
 _META: Final = "x-amz-meta-"
+_LARGEST_META: Final = 2048
+"""Bytes of names and values that S3 takes."""
+_REMEMBERED: Final = 64
+_GARBLED: Final = 2
+"""How often a copy is made again whose answer is a success that says nothing."""
 _TOO_LARGE: Final = frozenset({"EntityTooLarge", "InvalidRequest"})
 
 
@@ -41,7 +48,16 @@ class Copying:
         self._sender = sender
         self._dialect = dialect
         self._uploading = uploading
+        self._settling = Settling(sender)
         self._multipart = Multipart(sender, dialect)
+        self._heads: OrderedDict[str, Mapping[str, str]] = OrderedDict()
+
+    def saw(self, key: str, headers: Mapping[str, str]) -> None:
+        """Remember an answer to HEAD: what a copy of that object must repeat if it is to have a mark."""
+        self._heads[key] = headers
+        self._heads.move_to_end(key)
+        if len(self._heads) > _REMEMBERED:
+            self._heads.popitem(last=False)
 
     def must_be_written(self, options: CopyOptions) -> bool:
         """Whether the source must be read and written in one request: a copy in parts would lose the condition.
@@ -59,23 +75,27 @@ class Copying:
     async def copy(self, src: str, dst: str, options: CopyOptions) -> ObjectInfo:
         """See :meth:`moorage.objects.ObjectClient.copy`.
 
-        A copy has its source's metadata and so no mark of this client: when an answer was lost and the condition then
-        fails, whether this copy took effect cannot be told, and the signal says so.
+        A copy with its source's metadata has no mark of this client: when an answer was lost and the condition then
+        fails, whether this copy took effect cannot be told, and the signal says so. So a copy under a condition gives
+        the metadata itself, where they were seen with the source's version, and its mark along with them.
         """
         size = options.source_size
         if size is not None and size > self._dialect.multipart_copy_from:
             return await self._in_parts(src, dst, options)
-        answer = await self._once(src, dst, options)
-        if answer.is_success:
+        headers = await self._headers(src, dst, options)
+        write = self._marked(src, dst, options, headers)
+        answer = await self._send(dst, headers, write)
+        for _ in range(_GARBLED):
+            if write is not None or not answer.is_success or _version(answer):
+                break
+            answer = await self._send(dst, headers, None)
+        if answer.is_success and _version(answer):
+            if write is not None:
+                self._write_marks.wrote(dst, _version(answer), write.descent)
             return _copied(dst, answer, options.media_type)
-        refused = answer.refusal
-        if refused is not None and refused.code in _TOO_LARGE and size is None:
-            found = await self._source(src, options)
-            if (found.size or 0) > self._dialect.multipart_copy_from:
-                return await self._in_parts(src, dst, options)
-        raise await self._error(answer, src, dst, options)
+        return await self._otherwise(answer, write, src, dst, options)
 
-    async def _once(self, src: str, dst: str, options: CopyOptions) -> Answer:
+    async def _headers(self, src: str, dst: str, options: CopyOptions) -> dict[str, str]:
         headers = {
             **self._dialect.new_object,
             "x-amz-copy-source": source_header(self._sender.place, src),
@@ -86,7 +106,42 @@ class Copying:
         if options.media_type is not None:
             kept = await self._metadata(src)
             headers |= {"x-amz-metadata-directive": "REPLACE", **kept, **media_headers(options.media_type)}
-        return await self._sender.send(Request("PUT", dst, headers=headers))
+        return headers
+
+    def _marked(self, src: str, dst: str, options: CopyOptions, headers: dict[str, str]) -> Write | None:
+        """The copy as a write that leaves a mark, which the headers get; ``None`` where that cannot be."""
+        if options.condition is None:
+            return None
+        descent = self._write_marks.descent(dst, options.condition)
+        if options.media_type is None:
+            seen = self._heads.get(src, {})
+            is_same = plain_version(seen.get("ETag", "")) == options.source_version
+            kept = kept_metadata(seen) if is_same else {}
+            if not is_same or not _can_be_repeated(seen, kept, descent.header):
+                return None
+            headers |= {"x-amz-metadata-directive": "REPLACE", **kept}
+        headers[WRITES] = descent.header
+        return Write(dst, options.condition, options.media_type, descent)
+
+    async def _send(self, dst: str, headers: Mapping[str, str], write: Write | None) -> Answer:
+        watch = None if write is None else self._settling.watch(write)
+        return await self._sender.send(Request("PUT", dst, headers=headers, is_settled=watch))
+
+    async def _otherwise(
+        self, answer: Answer, write: Write | None, src: str, dst: str, options: CopyOptions
+    ) -> ObjectInfo:
+        """What came of a copy whose answer is no success."""
+        size = options.source_size
+        refused = answer.refusal
+        if answer.is_success:
+            answer = replace(answer, failure=StorageError("the store's answer to a copy has no ETag"), lost=True)
+        elif refused is not None and refused.code in _TOO_LARGE and size is None:
+            found = await self._source(src, options)
+            if (found.size or 0) > self._dialect.multipart_copy_from:
+                return await self._in_parts(src, dst, options)
+        if write is not None and answer.lost:
+            return await self._settling.own(write, answer, size or 0)
+        raise await self._error(answer, src, dst, options)
 
     async def _error(self, answer: Answer, src: str, dst: str, options: CopyOptions) -> Exception:
         refused = answer.refusal
@@ -126,28 +181,28 @@ class Copying:
         info = object_info(src, found.headers)
         if options.source_version not in (None, info.version):
             raise PreconditionFailed(src)
-        descent = self._write_marks.descent(dst, options.condition)
-        headers = {
-            **self._dialect.new_object,
-            **kept_metadata(found.headers),
-            **media_headers(options.media_type),
-            WRITES: descent.header,
-        }
         size = info.size or 0
         media_type = options.media_type or info.media_type
         if not size:
             return await self._uploading.put(dst, b"", PutOptions(options.condition, media_type))
-        done = await self._multipart.assemble(
-            dst, headers, condition_headers(dst, options.condition), self._parts(src, dst, info), size
-        )
-        answer = done.answer
-        if answer.is_success and done.version:
-            return ObjectInfo(dst, size, done.version, media_type=media_type)
-        if answer.is_success or answer.lost or is_unmet(answer, options.condition):
-            stored = await self._sender.send(Request("HEAD", dst))
-            if stored.is_success and descent.is_stored(stored.headers, dst):
-                return object_info(dst, stored.headers)
-        raise error_of(answer, dst, options.condition)
+        write = Write(dst, options.condition, media_type, self._write_marks.descent(dst, options.condition))
+        headers = {
+            **self._dialect.new_object,
+            **kept_metadata(found.headers),
+            **media_headers(options.media_type),
+            WRITES: write.descent.header,
+        }
+        conditions = condition_headers(dst, options.condition)
+        parts = self._parts(src, dst, info)
+        done = await self._multipart.assemble(dst, headers, conditions, parts, size, self._settling.watch(write))
+        if done.answer.is_success and done.version:
+            made = ObjectInfo(dst, size, done.version, media_type=media_type)
+        elif done.answer.is_success:
+            made = await self._settling.stored(write, size)
+        else:
+            made = await self._settling.own(write, done.answer, size)
+        self._write_marks.wrote(dst, made.version, write.descent)
+        return made
 
     def _parts(self, src: str, dst: str, info: ObjectInfo) -> list[Part]:
         size = info.size or 0
@@ -191,10 +246,21 @@ def kept_metadata(headers: Mapping[str, str]) -> dict[str, str]:
     return kept
 
 
+def _can_be_repeated(headers: Mapping[str, str], kept: Mapping[str, str], mark: str) -> bool:
+    """Whether the metadata can be sent just as they are stored, and there is room for the mark beside them."""
+    if "x-amz-missing-meta" in headers or not all(v.isascii() and v.isprintable() for v in kept.values()):
+        return False
+    size = sum(len(name) - len(_META) + len(value) for name, value in kept.items() if name.startswith(_META))
+    return size + len(WRITES) - len(_META) + len(mark) <= _LARGEST_META
+
+
+def _version(answer: Answer) -> str:
+    try:
+        return plain_version(text(parse(answer.body), "ETag"))
+    except StorageError:
+        return ""
+
+
 def _copied(dst: str, answer: Answer, media_type: str | None) -> ObjectInfo:
-    made = parse(answer.body)
-    version = plain_version(text(made, "ETag"))
-    if not version:
-        raise StorageError("the store's answer to a copy has no ETag")
-    info = ObjectInfo(dst, None, version, modified_at=listed_time(text(made, "LastModified")))
-    return replace(info, media_type=media_type)
+    modified = listed_time(text(parse(answer.body), "LastModified"))
+    return ObjectInfo(dst, None, _version(answer), modified_at=modified, media_type=media_type)

@@ -10,9 +10,10 @@ from datetime import datetime
 from inspect import isawaitable, iscoroutinefunction
 from typing import Final, NoReturn, cast
 
+import anyio
 import anyio.to_thread
 
-from moorage import MoorageError, PermissionDeniedError, UnavailableError
+from moorage import MoorageError, OperationTimeoutError, PermissionDeniedError, UnavailableError
 from moorage_s3.loop_lock import LoopLock
 
 _EARLY: Final = 300.0
@@ -56,10 +57,15 @@ Fetch = Callable[[], Awaitable[Credentials]]
 
 
 class CredentialSource:
-    """The credentials of one client; ``None`` where requests are not signed."""
+    """The credentials of one client; ``None`` where requests are not signed.
 
-    def __init__(self, fetch: Fetch | None) -> None:
+    Args:
+        patience: seconds that getting them may take.
+    """
+
+    def __init__(self, fetch: Fetch | None, patience: float = 70.0) -> None:
         self._fetch = fetch
+        self._patience = patience
         self._held: Credentials | None = None
         self._until = 0.0
         self._lock = LoopLock()
@@ -78,6 +84,7 @@ class CredentialSource:
         Raises:
             PermissionDeniedError: there are none.
             UnavailableError: they could not be fetched.
+            OperationTimeoutError: nor in time.
         """
         if self._fetch is None:
             return None
@@ -85,13 +92,18 @@ class CredentialSource:
             held = self.current()
             if held is not None and held is not instead_of:
                 return held
-            fetched = await self._fetch()
+            fetched = await self._in_time(self._fetch)
             _check_usable(fetched)
             self._held = fetched
             expiry = self._held.expiry
             now = time.time()
             self._until = float("inf") if expiry is None else max(expiry - _EARLY, min(expiry, now + _SOON))
             return self._held
+
+    async def _in_time(self, fetch: Fetch) -> Credentials:
+        with anyio.move_on_after(self._patience):
+            return await fetch()
+        raise OperationTimeoutError("nobody gives credentials in time")
 
 
 def fixed(credentials: Credentials) -> Fetch:
@@ -139,7 +151,7 @@ def _check_usable(credentials: Credentials) -> None:
 async def _given(call: CredentialsCall) -> object:
     if iscoroutinefunction(call):
         return await call()
-    given: object = await anyio.to_thread.run_sync(call)
+    given: object = await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
     return await given if isawaitable(given) else given
 
 

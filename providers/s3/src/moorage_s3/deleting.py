@@ -15,6 +15,7 @@ from moorage_s3.conditions import condition_headers, is_unmet
 from moorage_s3.documents import delete_failures, delete_request, is_expressible
 from moorage_s3.failures import Refusal
 from moorage_s3.sending import Request, Sender
+from moorage_s3.write_marks import WriteMarks
 
 BATCH: Final = 1000
 _AT_ONCE: Final = 16
@@ -30,8 +31,9 @@ class Deleting:
         has_directories: see :class:`moorage_s3.dialect.Quirks`.
     """
 
-    def __init__(self, sender: Sender) -> None:
+    def __init__(self, sender: Sender, write_marks: WriteMarks) -> None:
         self._sender = sender
+        self._write_marks = write_marks
         self._has_batches = True
         self.takes_star = True
         self.has_directories = False
@@ -49,9 +51,10 @@ class Deleting:
                 return
             raise answer.error()
         if isinstance(condition, Matches):
-            if answer.lost and await self._is_gone(key):
-                return
-            raise PreconditionFailed(key, retried=answer.lost)
+            if not answer.lost:
+                raise PreconditionFailed(key)
+            await self._check_gone(key, condition)
+            return
         await self._delete_existing(key, was_lost=answer.lost)
 
     async def _delete_existing(self, key: str, *, was_lost: bool) -> None:
@@ -62,6 +65,14 @@ class Deleting:
             raise PathNotFoundError("no such key")
         self.takes_star = False
         await self.delete(key, None)
+
+    async def _check_gone(self, key: str, condition: Matches) -> None:
+        """After a lost answer: refuse, unless the object is gone. Nobody can have deleted what a write replaced."""
+        found = await self._sender.send(Request("HEAD", key))
+        if found.refusal is not None and found.refusal.status == 404:
+            return
+        is_replaced = self._write_marks.descent(key, condition).took_effect(found.headers, key) is False
+        raise PreconditionFailed(key, retried=not is_replaced)
 
     async def _is_gone(self, key: str) -> bool:
         found = await self._sender.send(Request("HEAD", key))

@@ -14,7 +14,7 @@ from moorage_s3.answers import plain_version
 from moorage_s3.dialect import Dialect, crc32
 from moorage_s3.documents import complete_request, parse, text
 from moorage_s3.orphans import abort_unused, suspects
-from moorage_s3.sending import Answer, Request, Sender
+from moorage_s3.sending import Answer, IsSettled, Request, Sender
 from moorage_s3.uninterrupted import finish
 
 _UNDO_TIMEOUT: Final = 30.0
@@ -58,7 +58,7 @@ class Multipart:
         headers: dict[str, str],
         conditions: dict[str, str],
         parts: AsyncGenerator[bytes, None],
-        is_settled: Callable[[Answer], Awaitable[bool]] | None = None,
+        is_settled: IsSettled | None = None,
     ) -> Completed:
         """Send the parts, at most ``concurrency`` of them in memory at once, and complete under the conditions.
 
@@ -70,10 +70,16 @@ class Multipart:
         return await self._through(key, headers, conditions, lambda upload: self._send_all(upload, parts), is_settled)
 
     async def assemble(
-        self, key: str, headers: dict[str, str], conditions: dict[str, str], parts: list[Part], size: int
+        self,
+        key: str,
+        headers: dict[str, str],
+        conditions: dict[str, str],
+        parts: list[Part],
+        size: int,
+        is_settled: IsSettled | None = None,
     ) -> Completed:
         """As :meth:`upload`, of parts that the store makes itself."""
-        done = await self._through(key, headers, conditions, lambda upload: self._make_all(upload, parts))
+        done = await self._through(key, headers, conditions, lambda upload: self._make_all(upload, parts), is_settled)
         return replace(done, size=size)
 
     async def _through(
@@ -82,7 +88,7 @@ class Multipart:
         headers: dict[str, str],
         conditions: dict[str, str],
         fill: Callable[[Upload], Awaitable[None]],
-        is_settled: Callable[[Answer], Awaitable[bool]] | None = None,
+        is_settled: IsSettled | None = None,
     ) -> Completed:
         upload = await self._begin(key, headers)
         is_done = False
@@ -203,22 +209,18 @@ class Multipart:
         if errors:
             raise errors[0]
 
-    async def _complete(
-        self, upload: Upload, conditions: dict[str, str], is_settled: Callable[[Answer], Awaitable[bool]] | None
-    ) -> Completed:
+    async def _complete(self, upload: Upload, conditions: dict[str, str], is_settled: IsSettled | None) -> Completed:
         body = complete_request([upload.parts[number] for number in sorted(upload.parts)])
         query = {"uploadId": upload.upload_id}
         headers = {**conditions, "content-type": "application/xml"}
         request = Request("POST", upload.key, query, headers, body, is_settled=is_settled)
-        began = time.monotonic()
         answer = await self._sender.send(request)
         if not answer.is_success:
             return Completed(answer, upload.size)
         try:
             return Completed(answer, upload.size, plain_version(text(parse(answer.body), "ETag")))
         except StorageError as error:  # as good as lost
-            since = answer.lost_since if answer.lost else began
-            return Completed(replace(answer, failure=error, lost=True, lost_since=since), upload.size)
+            return Completed(replace(answer, failure=error, lost=True), upload.size)
 
 
 def _upload_id(answer: Answer) -> str:

@@ -32,7 +32,7 @@ class Operations:
         self.uploading = Uploading(self.sender, dialect, self.enforcement, self.write_marks)
         self.downloading = Downloading(self.sender, dialect, self.write_marks)
         self.copying = Copying(self.sender, dialect, self.uploading, self.write_marks)
-        self.deleting = Deleting(self.sender)
+        self.deleting = Deleting(self.sender, self.write_marks)
         self._quirks = Quirks()
         self._findings = DISTRUSTED
 

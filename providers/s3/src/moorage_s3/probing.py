@@ -13,7 +13,8 @@ import anyio
 from moorage import MoorageError, PermissionDeniedError
 from moorage_s3.copying import source_header
 from moorage_s3.dialect import Dialect
-from moorage_s3.documents import complete_request, listing, parse, text
+from moorage_s3.documents import complete_request, parse, text
+from moorage_s3.listed_pages import listed_page
 from moorage_s3.multipart import Multipart
 from moorage_s3.sending import Answer, Request, Sender
 from moorage_s3.uninterrupted import finish
@@ -186,7 +187,7 @@ class Probe:
         answer = await self._sender.send(Request("GET", "", query))
         if not answer.is_success:
             return None
-        found = listing(answer.body).page.objects
+        found = listed_page(answer.body).read().objects
         return next((info.key for info in found if info.size is not None and info.size <= _LARGEST_SOURCE), None)
 
     def _free_key(self) -> str:

@@ -60,7 +60,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes | LargeBody = b""
     keep_open: bool = False
-    is_settled: Callable[[Answer], Awaitable[bool]] | None = None
+    is_settled: IsSettled | None = None
 
 
 @dataclass(slots=True)
@@ -70,7 +70,6 @@ class Answer:
     Attributes:
         refusal: ``None`` for success.
         lost: some attempt's answer was lost: it may have taken effect, whatever this answer says.
-        lost_since: when the first request whose answer was lost was sent, on the clock of ``time.monotonic``.
         settled: it was not repeated, because that was needless.
         stream: the open response, where it was asked for.
     """
@@ -81,7 +80,6 @@ class Answer:
     refusal: Refusal | None = None
     failure: MoorageError | None = None
     lost: bool = False
-    lost_since: float = 0.0
     settled: bool = False
     stream: aiohttp.ClientResponse | None = None
 
@@ -96,6 +94,10 @@ class Answer:
         return self.refusal.error() if self.refusal is not None else StorageError("no error")
 
 
+IsSettled = Callable[[Answer], Awaitable[bool]]
+"""Whether it is needless to repeat a write, told the last answer."""
+
+
 @dataclass(slots=True)
 class _Attempts:
     """What was learnt in earlier attempts of one request."""
@@ -103,7 +105,6 @@ class _Attempts:
     left: int
     number: int = 0
     lost: bool = False
-    lost_since: float = 0.0
     redirected: bool = False
     corrected: bool = False
     renewed: bool = False
@@ -152,13 +153,10 @@ class Sender:
                     credentials = await self._source.fresh()
                 except MoorageError as error:
                     return Answer(failure=error, lost=attempts.lost)
-            began = time.monotonic()
             answer = await self._once(request, payload, credentials)
             refused = answer.refusal
             is_lost = answer.lost or (refused is not None and refused.is_unclear)
-            if is_lost and not attempts.lost:
-                attempts.lost, attempts.lost_since = True, began
-            answer.lost, answer.lost_since = attempts.lost, attempts.lost_since
+            answer.lost = attempts.lost = attempts.lost or is_lost
             if answer.is_success or not await self._repeats(request, answer, attempts, credentials):
                 return answer
 

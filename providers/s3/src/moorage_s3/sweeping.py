@@ -17,6 +17,7 @@ from moorage_s3.listing import pages
 from moorage_s3.multipart import Multipart
 from moorage_s3.probing import PROBE_NAME
 from moorage_s3.sending import Request, Sender
+from moorage_s3.write_marks import WriteMarks
 
 _ALL: Final = "1000"
 
@@ -75,7 +76,7 @@ class Sweeping:
             query["part-number-marker"] = marker
 
     async def _sweep_probes(self, before: datetime) -> int:
-        deleting = Deleting(self._sender)
+        deleting = Deleting(self._sender, WriteMarks())
         swept = 0
         async with aclosing(pages(self._sender, f"{self._prefix}{PROBE_NAME}", ListOptions())) as found:
             async for page in found:

@@ -22,8 +22,6 @@ from moorage_s3.answers import plain_version
 HEADER: Final = "x-amz-meta-moorage-writes"
 _KEPT: Final = 96
 """Marks in one header; S3 takes 2 KiB of metadata."""
-_QUICKEST: Final = 0.001
-"""Seconds that a write takes at least which is based on another: a round trip, and the store's own work."""
 _REMEMBERED: Final = 256
 _WELL_FORMED: Final = re.compile(rf"([0-9a-f]{{8}}),([\w-]{{1,11}}(?:,[\w-]{{1,11}}){{0,{_KEPT - 1}}})", re.ASCII)
 _NOTHING: Final = "0"
@@ -44,18 +42,12 @@ class Descent:
     bases: tuple[str, ...]
     header: str
 
-    def took_effect(self, headers: Mapping[str, str], key: str, passed: float = float("inf")) -> bool | None:
-        """Whether this write took effect, by what is stored now; ``None``: that cannot be told.
-
-        ``passed`` seconds ago it was sent. More marks than could have followed since show that it is not among them:
-        each was made by a writer who had seen the one before.
-        """
+    def took_effect(self, headers: Mapping[str, str], key: str) -> bool | None:
+        """Whether this write took effect, by what is stored now; ``None``: that cannot be told."""
         marks = _marks(headers, key)
         if self.mark in marks:
             return True
-        if any(base in marks for base in self.bases) or marks[-1:] == (_NOTHING,):
-            return False
-        return False if len(marks) == _KEPT and passed < _KEPT * _QUICKEST else None
+        return False if any(base in marks for base in self.bases) else None
 
     def is_stored(self, headers: Mapping[str, str], key: str) -> bool:
         """Whether what is stored now is what this write made."""
