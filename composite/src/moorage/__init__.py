@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from moorage.filesystem import Filesystem, Instructions
+    from moorage.globs import Glob
     from moorage.hookspecs import CommandSpec, ProviderSpec, hookimpl
     from moorage.memory import MemoryProvider
     from moorage.memory_filesystem import MemoryFilesystem
@@ -91,6 +92,7 @@ _HOMES = {
         "UnavailableError UnsupportedError"
     ),
     "filesystem": "Filesystem Instructions",
+    "globs": "Glob",
     "hookspecs": "CommandSpec ProviderSpec hookimpl",
     "memory": "MemoryProvider",
     "memory_filesystem": "MemoryFilesystem",
@@ -146,6 +148,7 @@ __all__ = [
     "Entry",
     "Filesystem",
     "FilesystemInfo",
+    "Glob",
     "InexpressibleNameError",
     "Instructions",
     "InvalidArgumentError",

@@ -18,6 +18,29 @@ MAX_ALTERNATIVES = 1024
 """How many patterns the braces of one pattern may expand to."""
 
 
+class Glob:
+    """A pattern that relative paths are held against: a name at any depth, or with a slash the whole path.
+
+    Args:
+        hidden: wildcards match names that begin with a dot, too.
+
+    Raises:
+        InvalidPathError: the pattern has a segment that no path can have.
+        InvalidArgumentError: the pattern's braces expand to more than :data:`MAX_ALTERNATIVES` patterns.
+    """
+
+    __slots__ = ("_matchers", "_whole")
+
+    def __init__(self, pattern: str, *, hidden: bool = True) -> None:
+        self._whole = "/" in pattern.strip("/")
+        self._matchers = [matcher(split(text), hidden) for text in expand_braces(pattern)]
+
+    def matches(self, relative: str) -> bool:
+        """Whether the path, written without a slash at its start, is one of the pattern's."""
+        text = relative if self._whole else relative.rpartition("/")[2]
+        return any(found.fullmatch(text) for found in self._matchers)
+
+
 def has_magic(segment: str) -> bool:
     """Whether this segment could match anything but itself."""
     return any(mark in segment for mark in "*?[") or len(expand_braces(segment)) > 1

@@ -35,14 +35,14 @@ async def scan(
     """The entries of a directory, or with ``recursive`` everything below it, that match ``pattern``."""
     if max_depth is not None and max_depth < 1:
         raise InvalidArgumentError(f"max_depth counts levels from 1, not {max_depth}")
-    wanted = None if pattern is None else _Pattern(pattern)
+    wanted = None if pattern is None else globs.Glob(pattern)
     if max_depth is not None and max_depth > 1:
         stream = descend(provider, path, max_depth, hidden=True)
     else:
         stream = provider.list(path, recursive=recursive and max_depth is None)
     async with closing(stream):
         async for entry in stream:
-            if wanted is None or entry.error is not None or wanted.matches(entry, path):
+            if wanted is None or entry.error is not None or _matches(wanted, entry, path):
                 yield entry
 
 
@@ -91,18 +91,8 @@ class _Level:
             """Left at once."""
 
 
-class _Pattern:
-    """A glob relative to a directory: of names, or of paths when it has a slash."""
-
-    def __init__(self, pattern: str) -> None:
-        self._whole = "/" in pattern.strip("/")
-        self._matchers = [globs.matcher(globs.split(text), True) for text in globs.expand_braces(pattern)]
-
-    def matches(self, entry: Entry, below: StoragePath) -> bool:
-        if entry.path is None:
-            return False
-        text = entry.path.rebased(below, _ROOT).relative if self._whole else entry.path.name
-        return any(found.fullmatch(text) for found in self._matchers)
+def _matches(wanted: globs.Glob, entry: Entry, below: StoragePath) -> bool:
+    return entry.path is not None and wanted.matches(entry.path.rebased(below, _ROOT).relative)
 
 
 async def glob(provider: Provider, pattern: str, hidden: bool) -> AsyncIterator[Entry]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from moorage import Filesystem, LinkLoopError, PathEscapeError, StoragePath
@@ -30,6 +30,7 @@ class ToolCall:
         gate: redacts, this session's secrets and host paths included.
         filesystem: ``None`` where none is configured.
         sandbox: ``None`` where none is configured.
+        held: the identity of each path that the call has locked, as it was then.
     """
 
     session: Session
@@ -41,6 +42,7 @@ class ToolCall:
     gate: Gate
     filesystem: Filesystem | None
     sandbox: Sandbox | None
+    held: Mapping[StoragePath, str] = field(default_factory=dict[StoragePath, str])
 
     @property
     def files(self) -> Filesystem:
@@ -79,6 +81,13 @@ class ToolCall:
         except (PathEscapeError, LinkLoopError):  # a link that leads nowhere is still there, to be deleted or moved
             return f"{(await lineage(path.parent))[0]}/{path.name}"
 
+    async def held_identity(self, path: StoragePath) -> str:
+        """The identity that the lock was taken by, for looking up records under it; where there is none, as it is now.
+
+        A path that leads elsewhere meanwhile then has another version than the record, and is refused.
+        """
+        return self.held.get(path) or await self.identity(path)
+
     async def require_seen(self, path: StoragePath, spans: Iterable[Span]) -> None:
         """Where reading before writing is required, refuse to change bytes that the model has not seen.
 
@@ -87,7 +96,7 @@ class ToolCall:
         """
         if not self.read_required:
             return
-        record = self.session.reads.get(await self.identity(path))
+        record = self.session.reads.get(await self.held_identity(path))
         if record is None or not all(record.has_seen(start, end) for start, end in spans):
             raise FileReadRequiredError("read this part of the file first, it was not shown yet", path=str(path))
 

@@ -1,0 +1,89 @@
+"""The ``.gitignore`` files of a tree: each read when the first entry beside or below it is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Final
+
+from moorage import Filesystem, MoorageError, StoragePath, TreeFilesystem
+from moorage_workspace.ignoring import GITIGNORE, REPOSITORY, IgnoreFile
+
+_LARGEST: Final = 1024 * 1024
+_REMEMBERED: Final = 10_000
+
+_Chain = tuple[tuple[StoragePath, IgnoreFile], ...]
+"""The files that speak of a directory's entries, nearest first, each with its directory."""
+
+
+class IgnoreRules:
+    """What is ignored in a tree. Every mount is a tree of its own: rules reach neither in nor out.
+
+    Args:
+        enabled: ``False`` ignores nothing but ``.git``.
+
+    Attributes:
+        mounts: where the trees begin.
+    """
+
+    def __init__(self, files: Filesystem, *, enabled: bool = True) -> None:
+        self._files = files
+        self._enabled = enabled
+        self.mounts = mount_paths(files)
+        self._chains: dict[StoragePath, _Chain] = {}
+        self._known: list[tuple[StoragePath, Container[StoragePath]]] = []
+
+    def know(self, top: StoragePath, present: Container[StoragePath]) -> None:
+        """``present`` holds every ``.gitignore`` below ``top``, so that no other need be asked for."""
+        self._known.append((top, present))
+
+    async def ignores(self, path: StoragePath, *, is_dir: bool) -> bool:
+        """Whether the entry itself is ignored. One in an ignored directory is, too, but the caller never enters it."""
+        if path.name == REPOSITORY:
+            return True
+        if not self._enabled or path in self.mounts:
+            return False
+        parent = path.parent
+        chain = self._chains.get(parent)
+        for directory, rules in await self._chain(parent) if chain is None else chain:
+            decided = rules.decide(_relative(path, directory), is_dir=is_dir)
+            if decided is not None:
+                return decided
+        return False
+
+    async def _chain(self, directory: StoragePath) -> _Chain:
+        missing: list[StoragePath] = []
+        at = directory
+        while at not in self._chains:
+            missing.append(at)
+            if at in self.mounts or at.is_root:
+                break
+            at = at.parent
+        chain = self._chains.get(at, ())
+        if len(self._chains) > _REMEMBERED:
+            self._chains.clear()
+        for below in reversed(missing):
+            own = await self._load(below)
+            chain = ((below, own), *chain) if own else chain
+            self._chains[below] = chain
+        return chain
+
+    async def _load(self, directory: StoragePath) -> IgnoreFile:
+        path = directory.child(GITIGNORE)
+        for top, present in self._known:
+            if directory.is_within(top) and path not in present:
+                return IgnoreFile(())
+        try:
+            return IgnoreFile.parse(await self._files.read_bytes(path, 0, _LARGEST))
+        except MoorageError:
+            return IgnoreFile(())
+
+
+def mount_paths(files: Filesystem) -> frozenset[StoragePath]:
+    """Where trees of their own begin."""
+    if isinstance(files, TreeFilesystem):
+        return frozenset(mount.path for mount in files.mounts())
+    return frozenset({StoragePath("/")})
+
+
+def _relative(path: StoragePath, directory: StoragePath) -> str:
+    return str(path)[1 if directory.is_root else len(str(directory)) + 1 :]

@@ -1,0 +1,75 @@
+"""copy: a file, or a directory with what is in it, to another path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import Field
+
+from moorage import PathIsDirectoryError, TransferError
+from moorage_workspace.results import Output, Plan
+from moorage_workspace.tools.call import ToolCall
+from moorage_workspace.tools.keys import WORKSPACE_TOOLS
+from moorage_workspace.tools.paths import explained, remember
+from moorage_workspace.tools.placing import Expected, Placing, check_source, looked_at, planned
+from moorage_workspace.tools.tool import Annotations, Needs, Targets, Tool
+
+
+class Copy(Placing):
+    recursive: bool = Field(
+        False, description="Copy a directory with everything in it; it merges into an existing one."
+    )
+
+
+def _describe(options: Mapping[str, object]) -> str:
+    return (
+        "Copy a file to another path, or with recursive a directory with everything in it. Refused where something is "
+        "there already, unless overwrite is set."
+    )
+
+
+def _targets(call: ToolCall, arguments: Copy) -> Targets:
+    return Targets(reads=(call.path(arguments.source),), writes=(call.path(arguments.destination),))
+
+
+async def _plan(call: ToolCall, arguments: Copy) -> Plan:
+    ends = await looked_at(call, arguments, follow=True)
+    if ends.seen.is_dir and not arguments.recursive:
+        raise PathIsDirectoryError("is a directory; recursive copies it with everything in it", path=str(ends.source))
+    return await planned(call, ends, "copy")
+
+
+async def _act(call: ToolCall, arguments: Copy, plan: Plan) -> Output:
+    source, destination = call.path(arguments.source), call.path(arguments.destination)
+    seen = await call.files.stat(source)
+    check_source(seen, plan, source)
+    record = call.session.reads.get(await call.identity(source))
+    expected = Expected.by(plan, destination)
+    try:
+        arrived = await call.files.copy(
+            source,
+            destination,
+            overwrite=expected.overwrite,
+            recursive=arguments.recursive,
+            expected_version=expected.expected_version,
+        )
+    except TransferError as error:
+        raise explained(error) from error
+    if source != destination:
+        remember(call, record, seen, await call.identity(destination), destination, arrived)
+    done = plan.summary.removeprefix("copy ")
+    return Output(f"Copied {done}", {"source": str(source), "destination": str(destination)})
+
+
+COPY: Final = Tool(
+    key=WORKSPACE_TOOLS.FILESYSTEM.COPY,
+    arguments=Copy,
+    describe=_describe,
+    annotations=Annotations(read_only=False, destructive=True, idempotent=True),
+    needs=Needs.FILESYSTEM,
+    targets=_targets,
+    plan=_plan,
+    act=_act,
+    replaces=True,
+)

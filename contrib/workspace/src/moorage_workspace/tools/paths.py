@@ -1,0 +1,150 @@
+"""What the tools that work on whole paths ask before they change anything."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Final
+
+from moorage import (
+    BusyError,
+    Entry,
+    Filesystem,
+    LinkLoopError,
+    PathEscapeError,
+    PathNotDirectoryError,
+    PathNotFoundError,
+    ReadOnlyError,
+    Stat,
+    StoragePath,
+    TransferError,
+)
+from moorage_workspace.ignore_rules import mount_paths
+from moorage_workspace.reads import ReadRecord
+from moorage_workspace.tools.call import ToolCall
+
+_COUNTED: Final = 10_000
+_NAMED: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """How much a directory holds; ``more`` says that there is more than was counted."""
+
+    directories: int = 0
+    files: int = 0
+    more: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return self.directories == self.files == 0
+
+    def __str__(self) -> str:
+        entries = self.directories + self.files
+        return f"{'more than ' if self.more else ''}{entries:,} {'entry' if entries == 1 else 'entries'} below it"
+
+
+async def check_writable(files: Filesystem, path: StoragePath) -> None:
+    """Raise ReadOnlyError before anything is asked about a change that will not be."""
+    if not (await files.capabilities(path)).writable:
+        raise ReadOnlyError("this part of the workspace is read-only", path=str(path))
+
+
+async def check_removable(files: Filesystem, path: StoragePath, doing: str) -> None:
+    """Refuse what the workspace stands on.
+
+    Raises:
+        ReadOnlyError.
+        BusyError: it is the root, a mount point, or has one below it.
+    """
+    await check_writable(files, path)
+    mounts = mount_paths(files)
+    if path.is_root:
+        raise BusyError(f"the workspace's root cannot be {doing}; name what is in it", path=str(path))
+    if path in mounts:
+        raise BusyError(f"a mount point cannot be {doing}; name what is in it", path=str(path))
+    inside = sorted(mount for mount in mounts if mount.is_below(path))
+    if inside:
+        raise BusyError(f"it cannot be {doing}, since {inside[0]} is mounted below it", path=str(path))
+
+
+async def stat_or_none(files: Filesystem, path: StoragePath) -> Stat | None:
+    """What is there; ``None`` for nothing."""
+    try:
+        return await files.stat(path)
+    except (PathNotFoundError, PathNotDirectoryError):
+        return None
+
+
+async def unfollowed(files: Filesystem, path: StoragePath) -> Stat:
+    """What is there, a link to a directory or to nowhere as a link. A link to a file may look like that file.
+
+    Raises:
+        PathNotFoundError.
+    """
+    try:
+        stat = await files.stat(path)
+    except (LinkLoopError, PathEscapeError):
+        stat = None
+    if stat is not None and (not stat.is_dir or path.is_root or not (await files.capabilities(path)).symlinks):
+        return stat
+    async with aclosing(files.scan_dir(path.parent)) as entries:
+        async for entry in entries:
+            if entry.path == path:
+                return entry.stat
+    raise PathNotFoundError("nothing is there", path=str(path))
+
+
+async def content_of(files: Filesystem, directory: StoragePath) -> Content:
+    """What a directory holds, counted up to a bound."""
+    directories = plain = 0
+    async with aclosing(files.scan_dir(directory, recursive=True)) as entries:
+        async for entry in entries:
+            if directories + plain == _COUNTED:
+                return Content(directories, plain, more=True)
+            directories += entry.is_dir
+            plain += not entry.is_dir
+    return Content(directories, plain)
+
+
+async def first_entry(files: Filesystem, directory: StoragePath) -> Entry | None:
+    """Any entry of a directory; ``None`` where it is empty."""
+    async with aclosing(files.scan_dir(directory)) as entries:
+        return await anext(entries, None)
+
+
+def explained(error: TransferError) -> TransferError:
+    """The error with the paths that arrived and those that did not, as far as there is room."""
+    arrived = _listed(error.done)
+    failed = "; ".join(f"{path}: {cause.message}" for path, cause in error.failed[:_NAMED])
+    message = f"{error.message}. Arrived: {arrived or 'nothing'}. Not: {failed or 'nothing'}"
+    return TransferError(
+        message,
+        done=error.done,
+        failed=error.failed,
+        operation=error.operation,
+        path=error.path,
+        provider=error.provider,
+        retryable=error.retryable,
+    )
+
+
+def _listed(paths: tuple[str, ...]) -> str:
+    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+    return ", ".join(paths[:_NAMED]) + more
+
+
+def remember(
+    call: ToolCall, record: ReadRecord | None, seen: Stat, identity: str, at: StoragePath, arrived: Stat
+) -> None:
+    """What the model knows of a file it also knows of the same content at another path.
+
+    Args:
+        record: of the file where it was, whose stat was ``seen``.
+        identity: of the file that arrived ``at`` the path.
+    """
+    call.session.reads.forget(identity, at)
+    if record is None or record.version != seen.version or arrived.size != record.size or not arrived.is_file:
+        return
+    for start, end in record.spans:
+        call.session.reads.saw(identity, at, arrived, start, end, digest=record.digest)

@@ -1,0 +1,115 @@
+"""What move and copy share: where from, where to, and what would be replaced there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import Field
+
+from moorage import (
+    UNSET,
+    Kind,
+    PathExistsError,
+    PathIsDirectoryError,
+    PathNotDirectoryError,
+    PathNotFoundError,
+    StaleFileError,
+    Stat,
+    StoragePath,
+    Unset,
+)
+from moorage_workspace.results import Plan
+from moorage_workspace.tools.call import ToolCall
+from moorage_workspace.tools.missing import not_found
+from moorage_workspace.tools.paths import check_writable, content_of, stat_or_none, unfollowed
+from moorage_workspace.tools.tool import Arguments
+
+_DIRECTORY: Final = "directory"
+
+
+class Placing(Arguments):
+    source: str = Field(description="The file or directory that is there.")
+    destination: str = Field(description="The full path that it gets, with its name. Missing directories are made.")
+    overwrite: bool = Field(False, description="Replace a file that is there already.")
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Both paths, and what is there."""
+
+    source: StoragePath
+    destination: StoragePath
+    seen: Stat
+    replaced: Stat | None
+
+
+async def looked_at(call: ToolCall, arguments: Placing, *, follow: bool) -> Ends:
+    """Both ends, once nothing speaks against the change.
+
+    Args:
+        follow: a link as source stands for what it leads to.
+
+    Raises:
+        PathNotFoundError: there is no source.
+        PathExistsError, PathIsDirectoryError, PathNotDirectoryError: of the destination.
+        ReadOnlyError.
+    """
+    source, destination = call.path(arguments.source), call.path(arguments.destination)
+    await check_writable(call.files, destination)
+    try:
+        seen = await call.files.stat(source) if follow else await unfollowed(call.files, source)
+    except PathNotFoundError as error:
+        raise await not_found(call, source, error) from None
+    replaced = None if source == destination else await stat_or_none(call.files, destination)
+    if replaced is not None:
+        _check_replaceable(seen, replaced, destination, overwrite=arguments.overwrite)
+    return Ends(source, destination, seen, replaced)
+
+
+def _check_replaceable(seen: Stat, replaced: Stat, destination: StoragePath, *, overwrite: bool) -> None:
+    if replaced.is_dir and not seen.is_dir:
+        raise PathIsDirectoryError(
+            "a directory is there; add the file's name to the destination", path=str(destination)
+        )
+    if not overwrite:
+        raise PathExistsError("something is there already; overwrite replaces it", path=str(destination))
+    if seen.is_dir and not replaced.is_dir:
+        raise PathNotDirectoryError("a file is there, and a directory cannot replace it", path=str(destination))
+
+
+async def planned(call: ToolCall, ends: Ends, doing: str) -> Plan:
+    """What would happen. It rests on both files' versions, and on what a directory holds."""
+    what, rests_on = f"{ends.seen.size:,} bytes", ends.seen.version
+    if ends.seen.kind is Kind.LINK:
+        what = "a link"
+    elif ends.seen.is_dir:
+        what = rests_on = str(await content_of(call.files, ends.source))
+    instead, version = "", None
+    if ends.replaced is not None:
+        version = _DIRECTORY if ends.replaced.is_dir else ends.replaced.version
+        instead = ", into the directory there" if ends.replaced.is_dir else f", replacing {ends.replaced.size:,} bytes"
+    basis = {str(ends.destination): version, str(ends.source): rests_on}
+    return Plan(
+        f"{doing} {ends.source} ({what}) to {ends.destination}{instead}",
+        basis=basis,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the store is told to expect at the destination, so that a plan that no longer holds is refused by it."""
+
+    overwrite: bool
+    expected_version: str | Unset
+
+    @classmethod
+    def by(cls, plan: Plan, destination: StoragePath) -> Expected:
+        version = plan.basis[str(destination)]
+        return cls(version is not None, UNSET if version is None or version == _DIRECTORY else version)
+
+
+def check_source(seen: Stat, plan: Plan, source: StoragePath) -> None:
+    """Raise StaleFileError where the source is no longer what was planned with."""
+    if seen.is_file and seen.version != plan.basis[str(source)]:
+        raise StaleFileError("the source changed meanwhile; nothing was done", path=str(source))
