@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from moorage_workspace.profiles import CODING, MASTRA, Naming, Profile
     from moorage_workspace.redaction import MASK
     from moorage_workspace.results import Change, Keep, Kept, Media, Output, Plan, ToolFailure, ToolResult
-    from moorage_workspace.sandbox.isolation import detect_isolation
+    from moorage_workspace.sandbox.isolation import IsolationName, detect_isolation
     from moorage_workspace.sandbox.limits import SandboxLimits
     from moorage_workspace.sandbox.local import LocalSandbox
     from moorage_workspace.sandbox.port import (
@@ -80,7 +80,7 @@ _HOMES = {
     "profiles": "CODING MASTRA Naming Profile",
     "redaction": "MASK",
     "results": "Change Keep Kept Media Output Plan ToolFailure ToolResult",
-    "sandbox.isolation": "detect_isolation",
+    "sandbox.isolation": "IsolationName detect_isolation",
     "sandbox.limits": "SandboxLimits",
     "sandbox.local": "LocalSandbox",
     "sandbox.port": (
@@ -141,6 +141,7 @@ __all__ = [
     "HookEvent",
     "Hooks",
     "InstructionOptions",
+    "IsolationName",
     "IsolationUnavailableError",
     "JsonLinesSink",
     "Keep",

@@ -1,0 +1,1 @@
+"""Where commands run: the port, the local sandbox behind it, and what both share."""
