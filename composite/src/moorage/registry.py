@@ -24,6 +24,8 @@ S = TypeVar("S", ProviderSpec, CommandSpec)
 
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*")
 _COMMAND: Final = re.compile(r"[a-z][a-z0-9-]*")
+_OTHERS: Final = re.compile(r"moorage_[a-z0-9]+_\w+")
+"""Hooks of another package, such as ``moorage_workspace_tools``, which that package's own registry checks."""
 _TARGET: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
@@ -128,7 +130,7 @@ class Registry:
             raise _RefusedError("is registered already")
         self._manager.register(plugin, name)
         callers = self._manager.get_hookcallers(plugin) or []
-        if unknown := sorted(caller.name for caller in callers if not caller.has_spec()):
+        if unknown := sorted(caller.name for caller in callers if not (caller.has_spec() or _is_others(caller.name))):
             raise _RefusedError(f"implements hooks that do not exist: {', '.join(unknown)}")
         if not callers:
             raise _RefusedError("implements no hook")
@@ -166,6 +168,10 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     if close:
         return f"; did you mean {' or '.join(map(repr, close))}?"
     return f"; known: {', '.join(known)}" if known else ""
+
+
+def _is_others(hook: str) -> bool:
+    return _OTHERS.fullmatch(hook) is not None
 
 
 def _check(

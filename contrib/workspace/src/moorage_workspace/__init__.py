@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from moorage_workspace.profiles import CODING, MASTRA, Naming, Profile
     from moorage_workspace.redaction import MASK
     from moorage_workspace.results import Change, Keep, Kept, Media, Output, Plan, ToolFailure, ToolResult
+    from moorage_workspace.sandbox.container import ContainerSandbox
     from moorage_workspace.sandbox.isolation import IsolationName, detect_isolation
     from moorage_workspace.sandbox.limits import SandboxLimits
     from moorage_workspace.sandbox.local import LocalSandbox
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from moorage_workspace.schemas import ToolDescription
     from moorage_workspace.session import Session
     from moorage_workspace.tokens import TokenCounter
-    from moorage_workspace.tools.background import BackgroundProcesses
+    from moorage_workspace.tools.background import BackgroundProcesses, ProcessEvent
     from moorage_workspace.tools.call import ToolCall
     from moorage_workspace.tools.hooking import HookEvent
     from moorage_workspace.tools.keys import WORKSPACE_TOOLS
@@ -80,6 +81,7 @@ _HOMES = {
     "profiles": "CODING MASTRA Naming Profile",
     "redaction": "MASK",
     "results": "Change Keep Kept Media Output Plan ToolFailure ToolResult",
+    "sandbox.container": "ContainerSandbox",
     "sandbox.isolation": "IsolationName detect_isolation",
     "sandbox.limits": "SandboxLimits",
     "sandbox.local": "LocalSandbox",
@@ -90,7 +92,7 @@ _HOMES = {
     "schemas": "ToolDescription",
     "session": "Session",
     "tokens": "TokenCounter",
-    "tools.background": "BackgroundProcesses",
+    "tools.background": "BackgroundProcesses ProcessEvent",
     "tools.call": "ToolCall",
     "tools.hooking": "HookEvent",
     "tools.keys": "WORKSPACE_TOOLS",
@@ -134,6 +136,7 @@ __all__ = [
     "Clock",
     "CommandResult",
     "ConfiguredTool",
+    "ContainerSandbox",
     "Dynamic",
     "ExecuteOptions",
     "FileReadRequiredError",
@@ -159,6 +162,7 @@ __all__ = [
     "Output",
     "Plan",
     "Plugins",
+    "ProcessEvent",
     "ProcessInfo",
     "Processes",
     "Profile",
