@@ -1,8 +1,8 @@
 """The main job on real input: several storages as one safe tree, every claim measured against the real thing.
 
 ``scripts/demo`` runs it on this machine's disk; ``--s3`` and ``--gcs`` on servers of these kinds that it starts on
-loopback ports and ends again. It needs no network and leaves nothing behind. Exit code 0 when every claim holds, 1 when
-one does not.
+loopback ports and ends again; ``--workspace`` replays an agent at work. It needs no network and leaves nothing behind.
+Exit code 0 when every claim holds, 1 when one does not.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--s3", action="store_true", help="on buckets of a real S3 server instead")
     parser.add_argument("--gcs", action="store_true", help="on buckets of the project's own GCS server instead")
+    parser.add_argument("--workspace", action="store_true", help="replay an agent at work, with tools and a sandbox")
     options = parser.parse_args(arguments)
     sys.dont_write_bytecode = True
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -36,6 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _tours(options: argparse.Namespace, source: Path) -> int:
+    if options.workspace:
+        from scripts.demonstration.workspace_run import demonstrate_workspace
+
+        return demonstrate_workspace()
     stores = [name for name in ("s3", "gcs") if getattr(options, name)]
     if not stores:
         from scripts.demonstration.run import demonstrate

@@ -46,11 +46,13 @@ class CommandSpec:
         name: what the user types; ``[a-z][a-z0-9-]*``.
         summary: one line for ``moorage --help``.
         target: ``"module:function"``, a typer callback.
+        example: a command line that its help ends with.
     """
 
     name: str
     summary: str
     target: str
+    example: str = ""
 
 
 @hookspec

@@ -56,7 +56,10 @@ def build_app(session: Session) -> typer.Typer:
         taken.add(name)
     for name, spec in session.registry.commands.items():
         if name not in taken:
-            app.command(name, cls=Command, help=escape(plain(spec.summary)))(_plugin_command(session, spec))
+            epilog = _example(plain(spec.example)) if spec.example else None
+            app.command(name, cls=Command, help=escape(plain(spec.summary)), epilog=epilog)(
+                _plugin_command(session, spec)
+            )
     return app
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat as posix
+import sys
 import threading
 import time
 from collections import deque
@@ -21,7 +22,7 @@ _FIRST_BATCH: Final = 64
 _BATCH: Final = 1024
 _BATCH_TIME: Final = 0.01  # seconds
 _OPEN_LEVELS: Final = 48
-_STORED_IS_UTF8: Final = os.fsencode("ä") == "ä".encode()
+_STORED_IS_UTF8: Final = sys.getfilesystemencoding() == "utf-8"
 
 
 class _Level:

@@ -71,7 +71,7 @@ class Ripgrep:
     async def _run(self, directory: str, *arguments: str) -> list[str] | None:
         try:
             process = await anyio.open_process(
-                [self.program, *_ALWAYS, *arguments],
+                [argument.encode() for argument in (self.program, *_ALWAYS, *arguments)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -95,7 +95,7 @@ async def _names(output: ByteReceiveStream) -> list[str]:
     rest = b""
     async for chunk in output:
         *whole, rest = (rest + chunk).split(b"\0")
-        found += [os.fsdecode(name.removeprefix(b"./")) for name in whole]
+        found += [name.removeprefix(b"./").decode("utf-8", "surrogateescape") for name in whole]
     return found
 
 
