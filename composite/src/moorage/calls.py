@@ -20,7 +20,7 @@ from moorage.errors import (
 from moorage.models import UNSET, DeleteOptions, OnProgress, Progress, Reader, Stat, Unset, WriteOptions
 from moorage.paths import PathLike, StoragePath
 from moorage.provider import WRITE, Provider
-from moorage.streams import Translated
+from moorage.streams import TranslatedReader
 
 FilePrimitive = Callable[[StoragePath, StoragePath, WriteOptions], Awaitable[Stat]]
 """``copy`` or ``move`` of a provider."""
@@ -205,4 +205,4 @@ class OpenRead:
             self._failed(error)
         if reader.data is not None:
             return reader
-        return Reader(reader.stat, Translated(reader, self._failed), reader.aclose)
+        return TranslatedReader(reader, self._failed)

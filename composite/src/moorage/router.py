@@ -38,7 +38,7 @@ from moorage.mounts import MountTable
 from moorage.paths import StoragePath
 from moorage.provider import DELETE, MAKE_DIR, WRITE, Provider
 from moorage.resolve import RequestContext
-from moorage.streams import CallersChunks, Translated, closing
+from moorage.streams import CallersChunks, TranslatedReader, closing
 from moorage.transfer import Place, copy_file, move_file
 
 _ROOT = StoragePath("/")
@@ -156,7 +156,7 @@ class MountRouter(Provider):
                 self._fail(error, found)
             raise error
 
-        return Reader(reader.stat, Translated(reader, failed), reader.aclose)
+        return TranslatedReader(reader, failed)
 
     async def write(self, path: StoragePath, body: Body, options: WriteOptions = WRITE) -> Stat:
         found = await self._route_change(path)

@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callab
 from contextlib import asynccontextmanager
 from typing import Any, NoReturn, Self, TypeVar
 
+from moorage.models import Reader
+
 S = TypeVar("S", bound=AsyncIterator[Any])
 
 
@@ -47,19 +49,25 @@ class CallersChunks:
             """Left at once."""
 
 
-class Translated:
-    """Chunks whose errors are raised by ``failed``; closing them is the business of whoever owns ``chunks``."""
+class TranslatedReader(Reader):
+    """A reader whose errors are raised by ``failed``; closing it closes ``reader``."""
 
-    def __init__(self, chunks: AsyncIterator[bytes], failed: Callable[[Exception], NoReturn]) -> None:
-        self._chunks = chunks
+    __slots__ = ("_failed", "_reader")
+
+    def __init__(self, reader: Reader, failed: Callable[[Exception], NoReturn]) -> None:
+        super().__init__(reader.stat, reader, reader.aclose)
+        self._reader = reader
         self._failed = failed
 
-    def __aiter__(self) -> Self:
-        return self
+    async def read(self) -> bytes:
+        try:
+            return await self._reader.read()
+        except Exception as error:
+            self._failed(error)
 
     async def __anext__(self) -> bytes:
         try:
-            return await anext(self._chunks)
+            return await super().__anext__()
         except StopAsyncIteration:
             raise
         except Exception as error:

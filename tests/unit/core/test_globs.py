@@ -105,3 +105,10 @@ class TestOverATree:
         assert named == ["/app/.git/page", "/app/[slug]/page", "/app/s/page"]
         below = [str(entry.path) for entry in await fs.list_dir("/app", recursive=True, pattern="s/*")]
         assert below == ["/app/s/page"]
+
+
+def test_many_open_braces_cost_one_pass() -> None:
+    """Were each looked for a partner on its own, this would take hours; the limit of every test ends it."""
+    text = "{" * 200_000
+    assert expand_braces(text) == [text]
+    assert expand_braces(text + "a,b}") == [text[1:] + "a", text[1:] + "b"]

@@ -95,6 +95,16 @@ async def test_what_the_sandbox_has_already_is_not_bound_twice(tmp_path: Path) -
     assert sandbox.log.count("mount /notes rw") == 1
 
 
+@pytest.mark.parametrize("read_only", [False, True])
+async def test_the_shells_own_directory_is_shown_at_its_own_path_already(tmp_path: Path, read_only: bool) -> None:
+    sandbox = ToySandbox(host=str(tmp_path))
+    own = sandbox.host_paths[str(tmp_path)]
+    states = await shown({own: LocalFilesystem(tmp_path, read_only=read_only)}, sandbox)
+    assert states == {own: (MountState.MOUNTED, "")}
+    assert (f"mount {own} ro" in sandbox.log) is read_only  # only the sandbox knows whether it can hold that
+    assert f"mount {own} rw" not in sandbox.log
+
+
 @pytest.mark.parametrize(
     ("wrap", "read_only"),
     [

@@ -11,7 +11,16 @@ import pytest
 
 from moorage import Filesystem, MemoryFilesystem, MoorageError, ReadOnlyError, StoragePath
 from moorage_local import LocalFilesystem
-from moorage_workspace import WORKSPACE_TOOLS, Approval, ApprovalRequest, ApprovalRule, Hooks, Session, Workspace
+from moorage_workspace import (
+    WORKSPACE_TOOLS,
+    Approval,
+    ApprovalRequest,
+    ApprovalRule,
+    Hooks,
+    Sandbox,
+    Session,
+    Workspace,
+)
 from moorage_workspace.audit import AuditEvent
 from moorage_workspace.redaction import MASK
 
@@ -491,3 +500,13 @@ async def test_cancellation_is_not_swallowed_and_is_audited(memory: MemoryFilesy
         await waiting.wait()
         group.cancel_scope.cancel()
     assert [str(event.outcome) for event in events] == ["cancelled"]
+
+
+async def test_a_sandbox_that_cannot_be_had_stands_in_no_files_way(memory: MemoryFilesystem) -> None:
+    def broken(context: Mapping[str, object]) -> Sandbox:
+        raise RuntimeError("no sandbox today")
+
+    await memory.write_text("/a", "one\n")
+    async with workspace(memory, sandbox=broken) as space:
+        assert (await space.call_tool("workspace_read_file", {"path": "/a"})).ok
+        assert not (await space.call_tool("workspace_execute_command", {"command": "true"})).ok

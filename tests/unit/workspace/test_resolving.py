@@ -169,6 +169,7 @@ async def test_nothing_keeps_a_context_or_what_was_resolved_for_it() -> None:
     async def request() -> None:
         context = RequestContext(tenant="a")
         await workspace.resolve_filesystem(context)
+        await workspace.resolve_sandbox(context)
         await workspace.call_tool(FILES.FILE_STAT, {"path": "/"}, context)
 
     for _ in range(50):

@@ -122,6 +122,8 @@ class ShellMounts:
         for there in self._sandbox.mounts:
             if (there.path, there.source, there.read_only) == (mount.path, source, read_only):
                 return there
+        if not read_only and self._sandbox.host_paths.get(source) == mount.path:
+            return replace(mount, source=source, state=MountState.MOUNTED)  # what the shell shows there anyway
         return await self._sandbox.mount(mount.path, source, read_only=read_only)
 
 

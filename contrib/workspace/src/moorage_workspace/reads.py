@@ -9,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import cast
+from typing import Final, cast
 
 from moorage import Stat, StoragePath
+from moorage_workspace.results import Content
 
 Span = tuple[int, int]
 """Bytes, half-open."""
+
+DIGESTED: Final = 8 * 1024 * 1024
+"""Bytes of a content up to which a digest is kept. Beyond, making one takes longer than reading and writing the file,
+and a new version counts as a change, even where the bytes are the same.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,8 @@ class ReadRecord:
         version: of the bytes; from the same answer as they.
         size: of the whole file, in bytes.
         spans: what was seen, sorted and apart.
-        digest: of the whole content where it was at hand, to tell a touch from a change.
+        digest: of the whole content where it was at hand and has at most :data:`DIGESTED` bytes, to tell a touch from
+            a change.
     """
 
     path: str
@@ -78,14 +85,14 @@ class ReadTracker:
         spans = _joined([*known, (start, min(end, stat.size))])
         self._keep(identity, ReadRecord(str(path), stat.version, stat.size, spans, digest))
 
-    def wrote(self, identity: str, path: StoragePath, stat: Stat, content: bytes) -> None:
+    def wrote(self, identity: str, path: StoragePath, stat: Stat, content: Content) -> None:
         """This session wrote the whole content itself; nothing of it is unknown to the model."""
         self._keep(
             identity, ReadRecord(str(path), stat.version, stat.size, _joined([(0, stat.size)]), digest_of(content))
         )
 
     def edited(
-        self, identity: str, path: StoragePath, stat: Stat, replaced: Iterable[Replaced], content: bytes
+        self, identity: str, path: StoragePath, stat: Stat, replaced: Iterable[Replaced], content: Content
     ) -> None:
         """This session replaced some spans of the version it had a record of; what it had not seen stays unseen.
 
@@ -128,9 +135,9 @@ class ReadTracker:
             del self._records[next(iter(self._records))]
 
 
-def digest_of(content: bytes) -> str:
-    """What a record keeps of a whole content."""
-    return new_digest(content).hexdigest()
+def digest_of(content: Content) -> str | None:
+    """What a record keeps of a whole content; ``None`` of one larger than :data:`DIGESTED`."""
+    return new_digest(bytes(content)).hexdigest() if len(content) <= DIGESTED else None
 
 
 def new_digest(content: bytes = b"") -> blake2b:

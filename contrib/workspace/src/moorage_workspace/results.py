@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
 from moorage import StoragePath
 
@@ -98,6 +99,14 @@ class ToolResult:
         return self.error is None
 
 
+class Content(Protocol):
+    """Bytes, or what becomes bytes when it is needed whole: a large edit is written without ever being copied."""
+
+    def __len__(self) -> int: ...
+
+    def __bytes__(self) -> bytes: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """What a call would do to one file.
@@ -111,7 +120,7 @@ class Change:
 
     path: StoragePath
     before: bytes | None = field(repr=False)
-    after: bytes | None = field(repr=False)
+    after: Content | None = field(repr=False)
     version: str | None
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 from uuid import uuid4
 
 from pydantic import SecretStr
@@ -32,6 +32,8 @@ from moorage_workspace.sessions import Context, Sessions
 from moorage_workspace.sources import CacheKey, FilesystemSource, SandboxResolver, SandboxSource
 from moorage_workspace.tokens import TokenCounter, default_counter
 from moorage_workspace.tools.tool import Tool
+
+T = TypeVar("T")
 
 
 class Workspace:
@@ -95,11 +97,11 @@ class Workspace:
         self.operation_timeout = None if operation_timeout is None else _seconds("operation_timeout", operation_timeout)
         self.approver = approver
         self.approval_timeout = _seconds("approval_timeout", approval_timeout)
-        self.audit = tuple(audit)
+        self.audit = _listed("audit", audit)
         self.count_tokens = count_tokens or default_counter()
         self.clock: Clock = clock or SystemClock()
         self.locks = FileLocks()
-        self.gate = Gate(secrets)
+        self.gate = Gate(_listed("secrets", secrets))
         self.created_at = self.last_accessed_at = datetime.now(UTC)
         self._instructions = instruction_options(instructions)
         files = FilesystemSource(filesystem, mounts, nested=nested_mounts)
@@ -294,7 +296,14 @@ def _checked_policy(value: str) -> Literal["virtual", "relative"]:
     return "virtual" if value == "virtual" else "relative"
 
 
-def _seconds(option: str, value: float) -> float:
-    if not 0 < value < float("inf"):
+def _listed(option: str, values: Iterable[T]) -> tuple[T, ...]:
+    """A text is an iterable of its letters, none of which would be found as a secret."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ConfigError(f"{option} must be a list, not {type(values).__name__}")
+    return tuple(values)
+
+
+def _seconds(option: str, value: object) -> float:
+    if not isinstance(value, int | float) or not 0 < value < float("inf"):
         raise ConfigError(f"{option} must be above 0 seconds, not {value}")
     return value

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moorage_workspace.text.editing import Edit, NotFound, NotUnique, TooLarge, edit, first_lines
+from moorage_workspace.text.editing import SHOWN_MATCHES, Edit, NotFound, NotUnique, TooLarge, edit, first_lines
+from moorage_workspace.text.lines import line_number
 
 BOM = b"\xef\xbb\xbf"
 
@@ -14,7 +15,7 @@ BOM = b"\xef\xbb\xbf"
 def content(data: bytes, old: str, new: str, *, replace_all: bool = False) -> bytes:
     done = edit(data, old, new, replace_all=replace_all)
     assert isinstance(done, Edit)
-    return done.content
+    return bytes(done.content)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_the_spans_say_what_was_replaced_and_where_it_is_now() -> None:
     done = edit(b"a\r\nb\r\na\r\n", "a\n", "x\ny\n", replace_all=True)
     assert isinstance(done, Edit)
     assert [(one.start, one.end, one.length) for one in done.replaced] == [(0, 3, 6), (6, 9, 6)]
-    assert first_lines(done.content, done.replaced) == (1, 4)
+    assert first_lines(b"a\r\nb\r\na\r\n", done) == (1, 4)
 
 
 def test_a_hostile_old_text_takes_no_more_than_linear_time() -> None:
@@ -109,14 +110,37 @@ def test_an_edit_touches_one_place_or_none(units: list[str], old: str, new: str)
         return
     assert isinstance(done, Edit)
     before, after = "".join(units[: found[0]]).encode(), "".join(units[found[0] + len(old) :]).encode()
-    assert done.content.startswith(before)
-    assert done.content[len(before) :].endswith(after)
-    put = done.content[len(before) : len(done.content) - len(after)]
+    changed = bytes(done.content)
+    assert changed.startswith(before)
+    assert changed[len(before) :].endswith(after)
+    put = changed[len(before) : len(changed) - len(after)]
     assert put.replace(b"\r\n", b"\n") == new.encode()
     if "\r\n" not in units:
         assert put == new.encode()
     elif "\n" not in units:
         assert put == new.replace("\n", "\r\n").encode()
+
+
+@given(UNITS, OLD, NEW)
+def test_the_lines_are_those_of_the_new_content(units: list[str], old: str, new: str) -> None:
+    data = "".join(units).encode()
+    done = edit(data, old, new, replace_all=True)
+    if not isinstance(done, Edit):
+        return
+    changed, moved = bytes(done.content), 0
+    lines: list[int] = []
+    for part in done.replaced[:SHOWN_MATCHES]:
+        lines.append(line_number(changed, part.start + moved))
+        moved += part.length - (part.end - part.start)
+    assert first_lines(data, done) == tuple(dict.fromkeys(lines))
+
+
+@given(UNITS, OLD, NEW)
+def test_an_edit_knows_whether_it_alters_anything(units: list[str], old: str, new: str) -> None:
+    data = "".join(units).encode()
+    done = edit(data, old, new)
+    if isinstance(done, Edit):
+        assert done.alters(data) == (bytes(done.content) != data)
 
 
 @given(UNITS, OLD, NEW)
@@ -128,8 +152,9 @@ def test_replacing_all_touches_every_place_and_nothing_else(units: list[str], ol
         return
     assert isinstance(done, Edit)
     flat = "".join("\n" if unit == "\r\n" else unit for unit in units)
-    assert done.content.replace(b"\r\n", b"\n") == flat.replace(old, new).encode()
-    kept, at = [], 0
+    assert bytes(done.content).replace(b"\r\n", b"\n") == flat.replace(old, new).encode()
+    kept: list[bytes] = []
+    at = 0
     for part in done.replaced:
         kept.append("".join(units).encode()[at : part.start])
         at = part.end

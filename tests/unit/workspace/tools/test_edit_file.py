@@ -75,8 +75,10 @@ async def test_the_plan_has_the_bytes_that_are_written(agent: Agent) -> None:
     assert await agent.fs.read_bytes("/a") == change.before
     assert plan.basis == {"/a": change.version}
     text = await edit(agent, "one\ntwo\nthree", "1\n2\n3")
-    assert await agent.fs.read_bytes("/a") == change.after == b"\xef\xbb\xbf1\r\n2\n3\r\n"
-    assert unified_diff("/a", change.before, change.after).rstrip("\n") in text
+    assert change.after is not None
+    after = bytes(change.after)
+    assert await agent.fs.read_bytes("/a") == after == b"\xef\xbb\xbf1\r\n2\n3\r\n"
+    assert unified_diff("/a", change.before, after).rstrip("\n") in text
 
 
 async def test_the_diff_of_the_result_is_that_of_the_whole(agent: Agent) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Final
 
 from moorage_workspace.redaction import keys
@@ -13,6 +14,7 @@ from moorage_workspace.redaction.mask import MASK, Found, hidden, merged
 from moorage_workspace.redaction.shapes import SHAPES, Shape
 
 _SHAPES: Final = (*SHAPES, *ASSIGNMENTS)
+_TRIGGER: Final = attrgetter("trigger")
 _MOST_PASSES: Final = 8
 """What was hidden may give away what stood beside it; more than two passes are for texts made to need them."""
 
@@ -39,7 +41,7 @@ class Finder:
     def suspects(self, text: str) -> bool:
         """Whether there may be anything in the text; cheap, and never false where there is."""
         lower = text.lower()
-        if keys.TRIGGER in lower or any(shape.trigger in lower for shape in self.shapes):
+        if keys.TRIGGER in lower or any(map(lower.__contains__, map(_TRIGGER, self.shapes))):
             return True
         return self.secrets.present(text) or self.paths.present(text)
 

@@ -29,10 +29,9 @@ class Gate:
     """
 
     def __init__(self, secrets: Iterable[str | SecretStr] = (), host_paths: Mapping[str, str] | None = None) -> None:
-        self._secrets = frozenset(
-            secret.get_secret_value() if isinstance(secret, SecretStr) else secret for secret in secrets
-        )
+        self._secrets = _values(secrets)
         self._host_paths = dict(host_paths or {})
+        self._knowing: Gate | None = None
         self._finder = Finder(Literals(self._secrets), HostPaths(self._host_paths))
 
     def __repr__(self) -> str:
@@ -42,11 +41,13 @@ class Gate:
         raise TypeError("a gate holds secrets: it is neither pickled nor copied")
 
     def knowing(self, secrets: Iterable[str | SecretStr] = (), host_paths: Mapping[str, str] | None = None) -> Gate:
-        """A gate that knows these, too."""
-        more = Gate(secrets, host_paths)
-        if more._secrets <= self._secrets and more._host_paths.items() <= self._host_paths.items():
-            return self
-        return Gate(self._secrets | more._secrets, self._host_paths | more._host_paths)
+        """A gate that knows these, too. The one that was asked for last is kept, since making one takes long."""
+        values, paths = self._secrets | _values(secrets), self._host_paths | dict(host_paths or {})
+        for gate in (self, self._knowing):
+            if gate is not None and gate._secrets == values and gate._host_paths == paths:
+                return gate
+        self._knowing = gate = Gate(values, paths)
+        return gate
 
     def redact(self, text: str) -> str:
         """The text without secrets and host paths.
@@ -84,3 +85,7 @@ class Gate:
         if isinstance(value, str) and is_named_secret(name, value):
             return MASK
         return self.redact_data(value)
+
+
+def _values(secrets: Iterable[str | SecretStr]) -> frozenset[str]:
+    return frozenset(secret.get_secret_value() if isinstance(secret, SecretStr) else secret for secret in secrets)

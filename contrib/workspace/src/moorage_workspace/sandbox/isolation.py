@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
+from moorage import InvalidArgumentError
 from moorage_workspace.errors import IsolationUnavailableError
 from moorage_workspace.sandbox.places import Place, Places
 
@@ -99,7 +100,10 @@ def find_isolation(name: IsolationName) -> Isolation:
 
     Raises:
         IsolationUnavailableError: it does not work on this machine.
+        InvalidArgumentError: there is none of that name.
     """
+    if name not in get_args(IsolationName):
+        raise InvalidArgumentError(f"isolation must be one of {', '.join(get_args(IsolationName))}, not {name!r}")
     if name == "none":
         return Unsandboxed()
     if name == "bwrap":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 import anyio
 from pydantic import SecretStr
@@ -63,7 +63,7 @@ class LocalSandbox(Sandbox):
     Raises:
         IsolationUnavailableError: this machine cannot isolate so; the message says what to install.
         SandboxUnsupportedError: ``read_only`` without isolation.
-        InvalidArgumentError: a variable's name or value is none.
+        InvalidArgumentError: a variable's name or value is none, or an option cannot be.
     """
 
     provider = "local"
@@ -92,7 +92,7 @@ class LocalSandbox(Sandbox):
         home = os.path.realpath(working_directory)
         self._home = Place(HOME if self._isolation.moves else home, home, read_only)
         self._extra = (*_same_paths(read_only_paths, read_only=True), *_same_paths(read_write_paths, read_only=False))
-        self._timeout = timeout
+        self._timeout = _seconds(timeout)
         self._network = network or not self._isolation.holds_read_only
         self._limits = limits or SandboxLimits()
         self._instructions = instructions
@@ -320,7 +320,15 @@ class LocalSandbox(Sandbox):
         return Places(self._home, (*mounts.values(), *self._extra), linked)
 
 
+def _seconds(timeout: float) -> float:
+    if not isinstance(cast("object", timeout), int | float) or not 0 <= timeout < float("inf"):
+        raise InvalidArgumentError(f"timeout must be 0 or more seconds, not {timeout}")
+    return timeout
+
+
 def _same_paths(paths: Iterable[str | os.PathLike[str]], *, read_only: bool) -> tuple[Place, ...]:
+    if isinstance(paths, str):
+        raise InvalidArgumentError(f"give a list of paths, not a text: [{paths!r}]")
     return tuple(Place(os.path.abspath(path), os.path.realpath(path), read_only) for path in paths)
 
 

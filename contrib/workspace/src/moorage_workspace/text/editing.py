@@ -9,7 +9,7 @@ from typing import Final
 
 from moorage_workspace.reads import Replaced
 from moorage_workspace.text.encodings import UTF8_BOM
-from moorage_workspace.text.lines import line_number
+from moorage_workspace.text.pieces import Pieces
 from moorage_workspace.text.shared_ends import shared_end, shared_start
 
 SHOWN_MATCHES: Final = 20
@@ -20,12 +20,19 @@ class Edit:
     """A content in which some spans were replaced.
 
     Attributes:
-        content: the new one.
+        content: the new one; it holds on to the old one.
         replaced: in order.
+        texts: what stands in the place of each.
     """
 
-    content: bytes
+    content: Pieces
     replaced: tuple[Replaced, ...]
+    texts: tuple[bytes, ...]
+
+    def alters(self, before: bytes) -> bool:
+        """Whether anything is different from ``before``, the old content."""
+        pairs = zip(self.replaced, self.texts, strict=True)
+        return any(before[part.start : part.end] != text for part, text in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,8 @@ def edit(
     needle = old.encode()
     if not needle:
         return NotFound()
-    text = _Searched(data, flattened=b"\n" in needle and b"\r" not in needle)
+    crlf = ("\n" in old or "\n" in new) and _has_crlf(data)
+    text = _Searched(data, flattened=crlf and b"\n" in needle and b"\r" not in needle)
     found = text.matches(needle, mark, overlapping=not replace_all)
     first = list(islice(found, 2))
     if len(first) > 1 and not replace_all:
@@ -74,7 +82,8 @@ def edit(
     size = len(data) + places * (len(new.encode()) + new.count("\n") - len(needle))
     if max_size is not None and size > max_size:
         return TooLarge(size)
-    return _replaced(data, text.spans(chain(first, found)), old, new)
+    put = _LineEnds(data, old, new).at if crlf and "\n" in new and "\r" not in new else _as_it_is(new.encode())
+    return _replaced(data, text.spans(chain(first, found)), put)
 
 
 def _not_unique(text: _Searched, data: bytes, needle: bytes, mark: int) -> NotUnique:
@@ -92,7 +101,7 @@ class _Searched:
 
     def __init__(self, data: bytes, *, flattened: bool) -> None:
         self._raw = data
-        self._flat = data.replace(b"\r\n", b"\n") if flattened and b"\r\n" in data else data
+        self._flat = data.replace(b"\r\n", b"\n") if flattened else data
 
     def count(self, needle: bytes) -> int:
         return self._flat.count(needle)
@@ -128,12 +137,11 @@ class _Searched:
         return raw
 
 
-def _replaced(data: bytes, spans: Iterator[tuple[int, int]], old: str, new: str) -> Edit:
-    adapts = "\n" in new and "\r" not in new and b"\r\n" in data
-    put = _LineEnds(data, old, new).at if adapts else _as_it_is(new.encode())
+def _replaced(data: bytes, spans: Iterator[tuple[int, int]], put: Callable[[int, int], bytes]) -> Edit:
     view = memoryview(data)
     pieces: list[bytes | memoryview] = []
     replaced: list[Replaced] = []
+    texts: list[bytes] = []
     at = 0
     for start, end in spans:
         text = put(start, end)
@@ -141,9 +149,15 @@ def _replaced(data: bytes, spans: Iterator[tuple[int, int]], old: str, new: str)
             text = text.removeprefix(UTF8_BOM)
         pieces += (view[at:start], text)
         replaced.append(Replaced(start, end, len(text)))
+        texts.append(text)
         at = end
     pieces.append(view[at:])
-    return Edit(b"".join(pieces), tuple(replaced))
+    return Edit(Pieces(pieces), tuple(replaced), tuple(texts))
+
+
+def _has_crlf(data: bytes) -> bool:
+    at = data.find(b"\r")  # a single byte is looked for many times faster than two
+    return at >= 0 and data.find(b"\r\n", at) >= 0
 
 
 def _as_it_is(text: bytes) -> Callable[[int, int], bytes]:
@@ -184,11 +198,13 @@ def _line_end(line: bytes) -> bytes:
     return b"\r\n" if line.endswith(b"\r") else b"\n"
 
 
-def first_lines(content: bytes, replaced: tuple[Replaced, ...]) -> tuple[int, ...]:
-    """The lines of the new content that the first replacements begin in."""
+def first_lines(before: bytes, done: Edit) -> tuple[int, ...]:
+    """The lines of the new content that the first replacements begin in; ``before`` is the old one."""
     lines: list[int] = []
-    moved = 0
-    for part in replaced[:SHOWN_MATCHES]:
-        lines.append(line_number(content, part.start + moved))
-        moved += part.length - (part.end - part.start)
+    line, at = 1, 0
+    for part, text in zip(done.replaced[:SHOWN_MATCHES], done.texts, strict=False):
+        line += before.count(b"\n", at, part.start)
+        lines.append(line)
+        line += text.count(b"\n")
+        at = part.end
     return tuple(dict.fromkeys(lines))

@@ -42,9 +42,10 @@ def excerpts(data: bytes, spans: Iterable[tuple[int, int]], redact: Redact) -> l
 def _cut(data: bytes, spans: list[tuple[int, int]], redact: Redact) -> list[str]:
     first, last = max(0, spans[0][0] - REACH), min(len(data), spans[-1][1] + REACH)
     around = _decoded(data, first, last)
-    masked = _Masked(around, redact(around))
-    if masked.is_unchanged:
+    shown = redact(around)
+    if shown == around:
         return [_decoded(data, start, end) for start, end in spans]
+    masked = _Masked(around, shown)
     texts: list[str] = []
     for start, end in spans:
         while start > first and _is_inside_character(data, start):
@@ -60,7 +61,6 @@ class _Masked:
     """A text beside its masked form, line by line."""
 
     def __init__(self, raw: str, masked: str) -> None:
-        self.is_unchanged = raw == masked
         self._raw, self._masked = raw.split("\n"), masked.split("\n")
         self._raw_starts, self._masked_starts = _starts(self._raw), _starts(self._masked)
         self._text = masked

@@ -60,7 +60,8 @@ def _request(
 def _diff(call: ToolCall, change: Change) -> str:
     if change.before is None and change.version is not None:
         return f"--- {change.path}\n+++ {change.path}\nthe old content is too large to be shown\n"
-    return unified_diff(str(change.path), change.before, change.after, redact=call.gate.redact)
+    after = None if change.after is None else bytes(change.after)
+    return unified_diff(str(change.path), change.before, after, redact=call.gate.redact)
 
 
 async def _is_covered(call: ToolCall, paths: tuple[StoragePath, ...], given: Mapping[str, object]) -> bool:
@@ -79,9 +80,8 @@ async def _all_below(call: ToolCall, paths: tuple[StoragePath, ...], directory: 
     """Both as written and as stored: a link does not lead a rule elsewhere."""
     if not all(path.is_within(directory) for path in paths):
         return False
-    provider = call.files.provider
-    holder = (await provider.lineage(directory))[0]
-    return all([holder in await provider.lineage(path) for path in paths])
+    holder = (await call.lineage(directory))[0]
+    return all([holder in await call.lineage(path) for path in paths])
 
 
 async def _answer(call: ToolCall, request: ApprovalRequest) -> Approval:

@@ -45,13 +45,14 @@ async def audited(session: Session) -> AsyncGenerator[Trail]:
         code = code_of(error) if isinstance(error, MoorageError) else "internal"
         raise
     finally:
-        event = AuditEvent(
-            tool=trail.tool,
-            action=trail.action,
-            approved=trail.approved,
-            outcome=outcome,
-            error_code=code,
-            duration=clock.now() - began,
-        )
-        with anyio.move_on_after(_LONGEST_GOODBYE, shield=outcome is Outcome.CANCELLED):
-            await emit(session.workspace.audit, event)
+        if session.workspace.audit:
+            event = AuditEvent(
+                tool=trail.tool,
+                action=trail.action,
+                approved=trail.approved,
+                outcome=outcome,
+                error_code=code,
+                duration=clock.now() - began,
+            )
+            with anyio.move_on_after(_LONGEST_GOODBYE, shield=outcome is Outcome.CANCELLED):
+                await emit(session.workspace.audit, event)

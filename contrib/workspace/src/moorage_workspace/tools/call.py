@@ -75,11 +75,15 @@ class ToolCall:
 
     async def identity(self, path: StoragePath) -> str:
         """By what locks and read records know the object at ``path``, whichever way it is reached."""
-        lineage = self.files.provider.lineage
         try:
-            return (await lineage(path))[0]
+            return (await self.lineage(path))[0]
         except (PathEscapeError, LinkLoopError):  # a link that leads nowhere is still there, to be deleted or moved
-            return f"{(await lineage(path.parent))[0]}/{path.name}"
+            return f"{(await self.lineage(path.parent))[0]}/{path.name}"
+
+    async def lineage(self, path: StoragePath) -> tuple[str, ...]:
+        """The identity of the object at ``path``, then those of the directories that hold it; opens the filesystem."""
+        await self.files.lifecycle.ensure()
+        return await self.files.provider.lineage(path)
 
     async def held_identity(self, path: StoragePath) -> str:
         """The identity that the lock was taken by, for looking up records under it; where there is none, as it is now.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, cast
@@ -10,7 +10,7 @@ from typing import Final, cast
 import anyio.to_thread
 from pydantic import Field
 
-from moorage import UNSET, PathNotFoundError, Stat, StoragePath
+from moorage import UNSET, PathNotFoundError, Stat, StoragePath, Unset
 from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.results import Change, Kept, Output, Plan
 from moorage_workspace.text.diffs import unified_diff
@@ -19,6 +19,7 @@ from moorage_workspace.text.encodings import Verdict, judge_whole
 from moorage_workspace.text.excerpts import REACH, excerpt
 from moorage_workspace.text.lines import line_end, line_start, split_lines
 from moorage_workspace.text.nearest import Nearest, is_numbered, nearest
+from moorage_workspace.text.pieces import Pieces
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
 from moorage_workspace.tools.missing import not_found
@@ -27,6 +28,9 @@ from moorage_workspace.tools.write_file import encoded, require_writable
 
 _AT_ONCE: Final = 256 * 1024
 """Bytes up to which the work is not worth a thread."""
+_IN_ONE_PIECE: Final = 8 * 1024 * 1024
+"""Bytes up to which a content is put together to be written; more is streamed, which costs less than the copy."""
+_CHUNK: Final = 4 * 1024 * 1024
 _DIFF_LINES: Final = 60
 _HINT_LINES: Final = 10
 _HINT_WIDTH: Final = 200
@@ -43,7 +47,7 @@ class EditFile(Arguments):
 class EditPlan(Plan):
     """A plan that knows the spans that it replaces."""
 
-    edit: Edit = field(default=Edit(b"", ()), repr=False)
+    edit: Edit = field(default=Edit(Pieces(), (), ()), repr=False)
 
 
 def _describe(options: Mapping[str, object]) -> str:
@@ -80,7 +84,7 @@ async def _plan(call: ToolCall, arguments: EditFile) -> EditPlan:
             raise _not_unique(done, arguments.path)
         case TooLarge():
             raise _too_large(done.size, most, arguments.path)
-    if done.content == data:
+    if not done.alters(data):
         raise ToolRefusedError("the edit would change nothing: line ends and byte order marks are kept as they are")
     places = len(done.replaced)
     return EditPlan(
@@ -94,14 +98,12 @@ async def _plan(call: ToolCall, arguments: EditFile) -> EditPlan:
 async def _act(call: ToolCall, arguments: EditFile, plan: Plan) -> Output:
     assert isinstance(plan, EditPlan)  # noqa: S101 (it comes from _plan)
     change, done = plan.changes[0], plan.edit
-    path, version = change.path, change.version
-    stat = await call.files.write_bytes(
-        path, done.content, expected_version=UNSET if version is None else version, create_parents=False
-    )
-    call.session.reads.edited(await call.identity(path), path, stat, done.replaced, done.content)
-    lines, places = first_lines(done.content, done.replaced), len(done.replaced)
-    work = partial(_short_diff, call, path, change.before or b"", done, lines[0])
-    diff = work() if len(done.content) <= _AT_ONCE else await anyio.to_thread.run_sync(work)
+    path, before = change.path, change.before or b""
+    stat = await _written(call, path, done.content, UNSET if change.version is None else change.version)
+    call.session.reads.edited(await call.held_identity(path), path, stat, done.replaced, done.content)
+    work = partial(_short_diff, call, path, before, done)
+    lines, diff = work() if len(before) <= _AT_ONCE else await anyio.to_thread.run_sync(work)
+    places = len(done.replaced)
     where = _listed(lines) + (" and on" if places > len(lines) else "")
     head = f"Edited {path}: {places:,} {'replacement' if places == 1 else 'replacements'} at {where}"
 
@@ -113,19 +115,33 @@ async def _act(call: ToolCall, arguments: EditFile, plan: Plan) -> Output:
     return Output(diff, facts, frame=frame)
 
 
-def _short_diff(call: ToolCall, path: StoragePath, before: bytes, done: Edit, line: int) -> str:
-    """The diff of what surrounds the replacements; what is far from them need not be looked at."""
+async def _written(call: ToolCall, path: StoragePath, content: Pieces, version: str | Unset) -> Stat:
+    if len(content) <= _IN_ONE_PIECE:
+        return await call.files.write_bytes(path, bytes(content), expected_version=version, create_parents=False)
+    chunks = _chunks(content)
+    return await call.files.write_stream(path, chunks, expected_version=version, create_parents=False)
+
+
+async def _chunks(content: Pieces) -> AsyncGenerator[bytes]:
+    for chunk in content.chunks(_CHUNK):
+        yield chunk
+
+
+def _short_diff(call: ToolCall, path: StoragePath, before: bytes, done: Edit) -> tuple[tuple[int, ...], str]:
+    """Which lines change, and the diff of what surrounds them; what is far from them need not be looked at."""
+    lines = first_lines(before, done)
     first, last = done.replaced[0].start, done.replaced[-1].end
     start = line_start(before, max(0, first - REACH))
     end = line_end(before, min(len(before), last + REACH))
-    return unified_diff(
+    diff = unified_diff(
         str(path),
         before[start:end],
-        done.content[start : end + len(done.content) - len(before)],
+        done.content.part(start, end + len(done.content) - len(before)),
         redact=call.redact,
         max_lines=_DIFF_LINES,
-        first_line=line - before.count(b"\n", start, first),
+        first_line=lines[0] - before.count(b"\n", start, first),
     )
+    return lines, diff
 
 
 def _check(arguments: EditFile) -> None:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from moorage import PathNotDirectoryError, PathNotFoundError, Stat, StoragePath
 from moorage_workspace.errors import ChangedSinceReadError, FileReadRequiredError
-from moorage_workspace.reads import ReadRecord, digest_of
+from moorage_workspace.reads import DIGESTED, ReadRecord, digest_of
 from moorage_workspace.results import Plan
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.tool import Targets
-
-_COMPARED: Final = 64 * 1024 * 1024
-"""Bytes up to which a file whose version moved is read, to see whether its content did."""
 
 
 async def check_reads(call: ToolCall, targets: Targets, *, replaces: bool) -> None:
@@ -51,7 +46,7 @@ async def check_basis(call: ToolCall, plan: Plan) -> None:
     contents = {change.path: change.before for change in plan.changes}
     for text, version in plan.basis.items():
         path = StoragePath.parse(text)
-        identity = await call.identity(path)
+        identity = await call.held_identity(path)
         record = call.session.reads.get(identity)
         if record is not None:
             await _compare(call, path, identity, record, version, contents.get(path))
@@ -75,7 +70,7 @@ async def _compare(
 
 
 async def _same_content(call: ToolCall, path: StoragePath, record: ReadRecord, content: bytes | None) -> bool:
-    if record.digest is None or record.size > _COMPARED:
+    if record.digest is None or record.size > DIGESTED:
         return False
     if content is None:
         stat = await _stat(call, path)

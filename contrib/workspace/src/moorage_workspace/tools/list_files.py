@@ -16,10 +16,19 @@ from moorage_workspace.tools.missing import not_found
 from moorage_workspace.tools.tool import Annotations, Arguments, Needs, Targets, Tool
 from moorage_workspace.tree_listing import Choice, TreeListing
 
+_DEPTH: Final = 2
+_DEEPEST: Final = 100
+
 
 class ListFiles(Arguments):
     path: str = Field(".", description="The directory to list.")
-    max_depth: int = Field(2, ge=1, le=100, description="How many levels to list; 1 is the directory alone.")
+    max_depth: int | None = Field(
+        None,
+        ge=1,
+        le=_DEEPEST,
+        description=f"How many levels to list; 1 is the directory alone. By default {_DEPTH}, or as many as a pattern "
+        "with slashes or ** needs.",
+    )
     show_hidden: bool = Field(False, description="Also what has a name that begins with a dot, but never .git.")
     dirs_only: bool = Field(False, description="Only directories.")
     exclude: str | None = Field(
@@ -29,7 +38,7 @@ class ListFiles(Arguments):
     pattern: str | list[str] | None = Field(
         None,
         description="Only what matches one of these globs: by its name, e.g. *.py, or with a slash by its path from "
-        "the directory, e.g. src/**/*.py. Raise max_depth to find what lies deeper.",
+        "the directory, e.g. src/**/*.py. A name is looked for as deep as max_depth; **/*.py finds it at any depth.",
     )
     respect_gitignore: bool = Field(True, description="Leave out what .gitignore files name.")
 
@@ -50,25 +59,32 @@ def _targets(call: ToolCall, arguments: ListFiles) -> Targets:
 async def _act(call: ToolCall, arguments: ListFiles, plan: Plan) -> Output:
     path = call.path(arguments.path)
     rules = IgnoreRules(call.files, enabled=arguments.respect_gitignore)
-    listing = TreeListing(call.files, _choice(arguments), rules, cast("int", call.options["max_entries"]))
+    choice = _choice(arguments)
+    listing = TreeListing(call.files, choice, rules, cast("int", call.options["max_entries"]))
     try:
         await listing.run(path)
     except PathNotFoundError as error:
         raise await not_found(call, path, error) from None
-    return _output(listing, arguments.max_depth)
+    return _output(listing, choice.max_depth)
 
 
 def _choice(arguments: ListFiles) -> Choice:
     patterns = [arguments.pattern] if isinstance(arguments.pattern, str) else arguments.pattern or []
+    needed = max([_DEPTH, *(_levels(pattern) for pattern in patterns)])
     extension = arguments.extension or None
     return Choice(
-        max_depth=arguments.max_depth,
+        max_depth=arguments.max_depth or needed,
         hidden=arguments.show_hidden,
         directories_only=arguments.dirs_only,
         excluded=tuple(part for part in (arguments.exclude or "").split("|") if part),
         extension=extension if extension is None or extension.startswith(".") else f".{extension}",
         globs=tuple(Glob(pattern) for pattern in patterns),
     )
+
+
+def _levels(pattern: str) -> int:
+    """How far down what a pattern matches may lie; a mere name is looked for as deep as everything else."""
+    return _DEEPEST if "**" in pattern else min(pattern.count("/") + 1, _DEEPEST)
 
 
 def _output(listing: TreeListing, max_depth: int) -> Output:
@@ -80,7 +96,8 @@ def _output(listing: TreeListing, max_depth: int) -> Output:
         shown = len(listing.lines) if kept.whole else max(kept.lines, 1)
         more = directories + files - (shown - 1)
         notice = f"\n… {more:,} more; narrow it with path, pattern, extension or exclude" if more > 0 else ""
-        return f"{kept.text}{notice}\n\n{found}{cut}"
+        listed = kept.text.removesuffix("\n")
+        return f"{listed}{notice}\n\n{found}{cut}"
 
     structured = {
         "directories": directories,

@@ -7,8 +7,8 @@ redact → cap → return
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +24,7 @@ from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.finishing import failed, finished
 from moorage_workspace.tools.freshness import check_basis, check_reads
 from moorage_workspace.tools.hooking import HookFailure, HookRun
-from moorage_workspace.tools.tool import Arguments, Targets
+from moorage_workspace.tools.tool import Arguments, Needs, Targets
 from moorage_workspace.tools.validating import permitted, validated
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ async def _run(call: ToolCall, tool: ConfiguredTool, arguments: Mapping[str, obj
     targets = permitted(call, tool, valid)
     facts = {"context": call.session.context, "workspace": call.session.workspace, "args": valid.model_dump()}
     call = replace(call, read_required=await decide(tool.require_read_before_write, facts, closed=True))
-    async with _limited(call):
+    with _limited(call):
         await check_reads(call, targets, replaces=tool.tool.replaces)
     ask = await decide(tool.require_approval, facts, closed=True)
     hooks = HookRun(call, valid.model_dump(), call.session.hook_layers())
@@ -94,23 +94,23 @@ async def _asked_and_done(
             shown = await _planned(call, tool, arguments)
             await approved(call, arguments, targets, shown)
             trail.approved = True
-        async with _locked(call, targets):
+        async with _locked(call, targets) as held:
             instead = await hooks.before()
             if instead is not None:
                 return instead
-            plan = await _planned(call, tool, arguments)
+            plan = await _planned(held, tool, arguments)
             if ask and plan.basis != shown.basis:
                 continue
             trail.acting = True
-            async with _limited(call):
-                output = await tool.tool.act(call, arguments, plan)
+            with _limited(call):
+                output = await tool.tool.act(held, arguments, plan)
             await hooks.after(output)
             return output
     raise ChangedSinceReadError("the file kept changing while the approval was asked for; nothing was done")
 
 
 async def _planned(call: ToolCall, tool: ConfiguredTool, arguments: Arguments) -> Plan:
-    async with _limited(call):
+    with _limited(call):
         plan = await tool.tool.plan(call, arguments)
         await check_basis(call, plan)
     return plan
@@ -120,7 +120,9 @@ async def _opened(session: Session, tool: ConfiguredTool) -> ToolCall:
     facts = {"context": session.context, "workspace": session.workspace}
     if not await decide(tool.enabled, facts, closed=False):
         raise ToolRefusedError("this tool is not available here", refusal=Refusal.DISABLED)
-    filesystem, sandbox = await session.filesystem(), await session.sandbox()
+    wants_files = tool.tool.needs is Needs.FILESYSTEM
+    filesystem = await session.filesystem() if wants_files else None
+    sandbox = session.workspace.sandbox if wants_files else await session.sandbox()
     gate = session.workspace.gate
     if sandbox is not None:
         gate = gate.knowing(secrets=sandbox.secrets, host_paths=sandbox.host_paths)
@@ -138,15 +140,22 @@ async def _opened(session: Session, tool: ConfiguredTool) -> ToolCall:
 
 
 @asynccontextmanager
-async def _locked(call: ToolCall, targets: Targets) -> AsyncGenerator[None]:
-    identities = [await call.identity(path) for path in targets.writes]
-    async with call.session.workspace.locks.holding(identities, call.session.write_lock_timeout):
-        yield
+async def _locked(call: ToolCall, targets: Targets) -> AsyncGenerator[ToolCall]:
+    """The call, as the holder of the locks of what it writes."""
+    if not targets.writes:
+        yield call
+        return
+    held = {path: await call.identity(path) for path in targets.writes}
+    async with call.session.workspace.locks.holding(held.values(), call.session.write_lock_timeout):
+        yield replace(call, held=held)
 
 
-@asynccontextmanager
-async def _limited(call: ToolCall) -> AsyncGenerator[None]:
+@contextmanager
+def _limited(call: ToolCall) -> Generator[None]:
     limit = call.session.workspace.operation_timeout
+    if limit is None:
+        yield
+        return
     with anyio.move_on_after(limit) as scope:
         yield
     if scope.cancelled_caught:

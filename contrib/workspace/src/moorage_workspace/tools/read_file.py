@@ -9,7 +9,7 @@ from pydantic import Field
 
 from moorage import PathNotFoundError, Reader, Stat, StoragePath
 from moorage_workspace.errors import Refusal, ToolRefusedError
-from moorage_workspace.reads import digest_of, new_digest
+from moorage_workspace.reads import DIGESTED, digest_of, new_digest
 from moorage_workspace.results import Media, Output, Plan
 from moorage_workspace.text.encodings import SNIFFED, Verdict, judge
 from moorage_workspace.text.lines import LineWindow
@@ -103,7 +103,7 @@ async def _shown(call: ToolCall, arguments: ReadFile, path: StoragePath, reader:
         picked=picked,
         first=window.first,
         limit=arguments.limit,
-        total=None if digest is None else window.lines,
+        total=window.lines if window.size == stat.size else None,
         digest=digest,
     )
     return lines.output(numbered=arguments.show_line_numbers)
@@ -111,17 +111,16 @@ async def _shown(call: ToolCall, arguments: ReadFile, path: StoragePath, reader:
 
 async def _collected(window: LineWindow, head: bytes, reader: Reader) -> str | None:
     """Feed the window; the digest of the content where all of it was read."""
+    digest = new_digest(head) if reader.stat.size <= DIGESTED else None
     counts = reader.stat.size <= _COUNTED
-    digest = new_digest()
-    digest.update(head)
     window.feed(head)
     async for chunk in reader:
         window.feed(chunk)
-        if counts:
+        if digest is not None:
             digest.update(chunk)
-        elif window.filled:
+        elif window.filled and not counts:
             return None
-    return digest.hexdigest() if counts else None
+    return None if digest is None else digest.hexdigest()
 
 
 async def _media(call: ToolCall, path: StoragePath, reader: Reader, head: bytes, media_type: str) -> Output:

@@ -79,13 +79,14 @@ async def _plan(call: ToolCall, arguments: WriteFile) -> Plan:
 
 async def _act(call: ToolCall, arguments: WriteFile, plan: Plan) -> Output:
     change = plan.changes[0]
-    content, path = change.after or b"", change.path
+    content, path = bytes(change.after or b""), change.path
     creates = plan.basis[str(path)] is None
     if change.version is not None:
         stat = await call.files.write_bytes(path, content, expected_version=change.version)
     else:
         stat = await _created(call, path, content, overwrite=not creates, replaces=arguments.overwrite)
-    call.session.reads.wrote(await call.identity(path), path, stat, content)
+    identity = await (call.identity(path) if creates else call.held_identity(path))  # made directories change it
+    call.session.reads.wrote(identity, path, stat, content)
     facts = {"path": str(path), "size": stat.size, "created": creates}
     return Output(f"{'Created' if creates else 'Replaced'} {path} ({stat.size} bytes)", facts)
 
