@@ -176,12 +176,10 @@ async def test_no_more_in_flight_than_allowed_and_a_wait_has_a_limit() -> None:
 
 async def test_no_more_a_second_than_allowed() -> None:
     async with Filesystem(Limits(MemoryProvider(), rate=200)) as fs:
-        for _ in range(200):
-            await fs.stat("/")
         started = time.monotonic()
-        for _ in range(20):
+        for _ in range(240):
             await fs.stat("/")
-        assert time.monotonic() - started > 0.05
+        assert time.monotonic() - started > 0.19  # 200 at once, and 40 at 200 a second
     async with Filesystem(Limits(MemoryProvider(), rate=1, max_wait=0)) as fs:
         with pytest.raises(LimitExceededError, match="a second"):
             for _ in range(5):

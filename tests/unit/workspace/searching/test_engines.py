@@ -202,6 +202,13 @@ def test_what_is_asked_of_a_whole_text_never_crosses_lines(pattern: str) -> None
     assert Expression(r"a[\s,]*b").compiled().of_text is None
 
 
+@pytest.mark.parametrize("pattern", [r"$\b", r"1$\b|2", "$^", "(1$)$"])
+def test_an_end_before_something_is_asked_line_by_line(pattern: str) -> None:
+    by_lines = LineMatcher.compiled(pattern, None, ignore_case=False)
+    for text in ("1\r\n", "1\n", "2\r\n\r\n"):
+        assert Expression(pattern).compiled().hits_in(text, 9) == by_lines.hits_in(text, 9)
+
+
 async def test_a_worker_names_the_files_that_have_to_be_looked_at(tmp_path: Path) -> None:
     for name in ("a", ".h", "sub/b", "sub/skipped/c", "none"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

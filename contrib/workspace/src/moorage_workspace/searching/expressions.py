@@ -26,6 +26,8 @@ _TOKEN: Final = re.compile(
 )
 _WITHIN_LINES: Final = {r"\s": r"[^\S\n]", r"\W": r"[^\w\n]", r"\D": r"[^\d\n]"}
 _LINE_END_IN_CLASS: Final = re.compile(r"\[(?!\^)[^\]]*\\s")
+_AFTER_END: Final = ("", "|", ")")
+"""Only here can ``$`` take the carriage return along without changing what comes next."""
 _NOT_REPEATED: Final = ("^", "|", r"\b", r"\B")
 
 
@@ -122,6 +124,8 @@ def _translated(pattern: str, instead: Mapping[str, str]) -> tuple[str, bool] | 
     while at < len(pattern):
         found = _TOKEN.match(pattern, at)
         if found is None or (found["repeat"] and not repeatable):
+            return None
+        if found["end"] and pattern[found.end() : found.end() + 1] not in _AFTER_END:
             return None
         out.append(_replaced(found, instead))
         by_tables |= found["unicode"] is not None or (found["class"] or "").find("\\") >= 0
