@@ -78,23 +78,24 @@ def expand_braces(text: str) -> list[str]:
 
 
 def _first_group(text: str) -> tuple[int, int, list[str]] | None:
-    """The first brace group with a comma: where it starts, where it ends, and its alternatives."""
-    for start in (index for index, mark in enumerate(text) if mark == "{"):
-        depth, cuts = 0, [start]
-        for index in range(start, len(text)):
-            mark = text[index]
-            if mark == "{":
-                depth += 1
-            elif mark == "," and depth == 1:
-                cuts.append(index)
-            elif mark == "}":
-                depth -= 1
-                if depth == 0:
-                    if len(cuts) == 1:
-                        break
-                    cuts.append(index)
-                    return start, index + 1, [text[a + 1 : b] for a, b in pairwise(cuts)]
-    return None
+    """The first brace group with a comma: where it starts, where it ends, and its alternatives.
+
+    One pass, whatever the nesting.
+    """
+    opened: list[list[int]] = []
+    first: list[int] | None = None
+    for index, mark in enumerate(text):
+        if mark == "{":
+            opened.append([index])
+        elif mark == "," and opened:
+            opened[-1].append(index)
+        elif mark == "}" and opened:
+            cuts = opened.pop()
+            if len(cuts) > 1 and (first is None or cuts[0] < first[0]):
+                first = [*cuts, index]
+            if not opened and first is not None:
+                break
+    return None if first is None else (first[0], first[-1] + 1, [text[a + 1 : b] for a, b in pairwise(first)])
 
 
 @lru_cache(maxsize=256)

@@ -22,6 +22,7 @@ DEPARTURES = {
 """What the server, not the provider, does differently; each must fail, so that none is forgotten here."""
 
 
+@pytest.mark.timeout(1200)
 class OnSeaweedFS(ProviderConformance):
     keys, fan_out, examples, steps, cancellation_points = 1_200, 16, 3, 12, 8
     below = "in"
@@ -58,6 +59,7 @@ class TestWrapped(OnSeaweedFS):
     """Seen through a tree, alone in a directory of it, and through the wrappers."""
 
     larger = PART + 1
+    reported_as = "s3"
 
     @pytest.fixture
     def slow(self) -> bool:

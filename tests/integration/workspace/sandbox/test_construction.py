@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -39,6 +40,22 @@ def test_without_bubblewrap_it_says_what_to_install(directory: Path, monkeypatch
     with pytest.raises(IsolationUnavailableError, match=r"moorage-workspace\[bwrap\]"):
         LocalSandbox(directory, isolation="bwrap")
     assert detect_isolation() == "none"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"isolation": "bwarp"}, "bwrap"),
+        ({"timeout": -1}, "timeout"),
+        ({"timeout": None}, "timeout"),
+        ({"timeout": float("nan")}, "timeout"),
+        ({"read_only_paths": "/usr/lib"}, "a list of paths"),
+        ({"read_write_paths": "/srv"}, "a list of paths"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(directory: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=said):
+        LocalSandbox(directory, **options)
 
 
 @pytest.mark.usefixtures("fresh", "empty_path")
