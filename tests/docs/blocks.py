@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES: Final = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    ROOT / "contrib" / "workspace" / "README.md",
+)
 
 _FENCE: Final = re.compile(r"^(`{3,})(.*)$")
 _NAMED: Final = re.compile(r"# ([\w./-]+\.(?:py|toml))")

@@ -23,10 +23,15 @@ from moorage.testing import Harness, ProviderConformance
 from moorage_gcs import GCSFilesystem, GCSOptions
 from moorage_local import LocalFilesystem
 from moorage_s3 import S3Filesystem, S3Options
+from moorage_workspace import CODING, LocalSandbox, SandboxLimits, Workspace, config
+from moorage_workspace import errors as workspace_errors
+from moorage_workspace import hookspecs as workspace_hookspecs
+from moorage_workspace.offering import built_in_tools
 
 GUIDE = ROOT / "docs" / "guide.md"
 AUTHORS = ROOT / "docs" / "authors.md"
 STORES = ROOT / "docs" / "stores.md"
+WORKSPACE = ROOT / "docs" / "workspace.md"
 
 CONSTANTS = {
     id(value): name
@@ -54,6 +59,15 @@ def signature_of(function: Callable[..., Any]) -> str:
 def public(cls: type[object]) -> dict[str, Any]:
     """The functions that a class itself defines for others to call."""
     return {name: item for name, item in vars(cls).items() if inspect.isfunction(item) and not name.startswith("_")}
+
+
+def options_of(cls: type[object]) -> list[list[str]]:
+    """Every argument of a class with its default, as the tables write them."""
+    found: list[list[str]] = []
+    for parameter in inspect.signature(cls).parameters.values():
+        required = parameter.default is inspect.Parameter.empty
+        found.append([f"`{parameter.name}`", "" if required else f"`{parameter.default!r}`"])
+    return found
 
 
 def first_cells(page: Any, heading: str) -> list[str]:
@@ -161,3 +175,75 @@ def test_every_exit_code() -> None:
     listed = {int(code) for code in re.findall(r"^\| (\d+) \| ", text, flags=re.MULTILINE)}
     known = {0, failures.FAILED, failures.USAGE, failures.INTERRUPTED, failures.BROKEN_PIPE}
     assert listed == known | {code for _, code in failures._CODES}
+
+
+def test_every_tool_with_its_parameters_and_names() -> None:
+    found: list[list[str]] = []
+    for tool in built_in_tools():
+        parameters = ", ".join(f"`{name}`" for name in tool.arguments.model_fields)
+        changing = "no" if tool.annotations.read_only else "yes"
+        found.append([f"`{tool.key}`", parameters, f"`{CODING.tools[tool.key].name}`", changing])
+    assert table_rows(WORKSPACE, "Tools") == found
+
+
+def test_every_key_of_the_configuration_of_tools() -> None:
+    assert sorted(first_cells(WORKSPACE, "For all tools")) == sorted(config._OVERALL)
+    assert sorted(first_cells(WORKSPACE, "For one tool")) == sorted(config._COMMON)
+    defaults = {row[0].strip("`"): row[1] for row in table_rows(WORKSPACE, "For all tools")}
+    checked = config.configure(None, built_in_tools())
+    a_tool = next(iter(checked.tools.values()))
+    assert defaults == {
+        "enabled": f"`{a_tool.enabled!r}`",
+        "require_approval": f"`{a_tool.require_approval!r}`",
+        "write_lock_timeout": f"`{checked.write_lock_timeout!r}`",
+        "hooks": "`None`",
+        "profile": "`None`",
+    }
+
+
+def test_every_key_of_a_tools_own_with_its_default() -> None:
+    found = [
+        [f"`{tool.key}`", f"`{key}`", "`BackgroundProcesses()`" if key == "background_processes" else f"`{default!r}`"]
+        for tool in built_in_tools()
+        for key, default in tool.options.items()
+    ]
+    assert [row[:3] for row in table_rows(WORKSPACE, "Of one tool alone")] == found
+
+
+def test_the_caps_of_outputs() -> None:
+    row = next(row for row in table_rows(WORKSPACE, "For one tool") if row[0] == "`max_output_tokens`")
+    usual, *others = re.findall(r"`(\d+)`", row[1])
+    exceptions = dict(zip(re.findall(r"`(workspace_\w+)`", row[1]), others, strict=True))
+    for tool in built_in_tools():
+        assert str(tool.max_output_tokens) == exceptions.get(tool.key, usual), tool.key
+
+
+@pytest.mark.parametrize(
+    ("heading", "cls"), [("Options of a workspace", Workspace), ("The local sandbox", LocalSandbox)]
+)
+def test_every_option_of_the_workspace_and_its_sandbox_with_its_default(heading: str, cls: type[object]) -> None:
+    assert [row[:2] for row in table_rows(WORKSPACE, heading)] == options_of(cls)
+
+
+def test_the_limits_of_a_sandbox() -> None:
+    row = next(row for row in table_rows(WORKSPACE, "The local sandbox") if row[0] == "`limits`")
+    assert row[2] == f"`{SandboxLimits()!r}`"
+
+
+def test_every_code_of_a_result_that_is_the_workspaces_own() -> None:
+    of_storages = {cls.code for cls in vars(errors).values() if inspect.isclass(cls) and hasattr(cls, "code")}
+    own = {str(refusal) for refusal in workspace_errors.Refusal}
+    for cls in vars(workspace_errors).values():
+        if inspect.isclass(cls) and issubclass(cls, errors.MoorageError):
+            own.add(cls.code)
+    constructing = {workspace_errors.NoProvidersError.code}
+    assert set(first_cells(WORKSPACE, "Result codes")) == own - of_storages - constructing
+
+
+def test_every_hook_of_the_workspace_and_the_fields_of_what_it_returns() -> None:
+    hooks = [item for item in vars(workspace_hookspecs).values() if hasattr(item, "moorage_spec")]
+    rows = table_rows(WORKSPACE, "Plug-ins")
+    assert [row[0].strip("`") for row in rows] == [signature_of(hook) for hook in hooks]
+    specs: list[Any] = [workspace_hookspecs.ToolSpec, workspace_hookspecs.SandboxSpec]
+    for (_, returns), cls in zip(rows, specs, strict=True):
+        assert f"`{cls.__name__}({', '.join(field.name for field in fields(cls))})`" in returns
