@@ -93,6 +93,7 @@ def test_it_calls_itself_unsandboxed(directory: Path) -> None:
     info = sandbox.get_info()
     assert (info.provider, info.isolation, info.network, info.processes) == ("local", "none", True, 0)
     assert info.status is SandboxStatus.PENDING
+    assert info.unsandboxed
     assert "unsandboxed" in sandbox.get_instructions()
     assert "30 seconds" in sandbox.get_instructions()
 

@@ -159,8 +159,9 @@ class SandboxInfo:
     """What a sandbox says of itself.
 
     Attributes:
-        isolation: ``"none"`` (named unsandboxed in words), ``"bwrap"``, ``"seatbelt"``, ``"podman"``, …
+        isolation: ``"none"``, ``"bwrap"``, ``"seatbelt"``, ``"podman"``, …
         working_directory: as a command sees it; never a host path unless there is no isolation.
+        unsandboxed: nothing keeps commands from what the user that runs them can reach.
     """
 
     provider: str
@@ -171,6 +172,10 @@ class SandboxInfo:
     processes: int
     mounts: tuple[SandboxMount, ...] = ()
     error: str | None = None
+    unsandboxed: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unsandboxed", self.isolation == "none")
 
 
 class Sandbox(ABC):
