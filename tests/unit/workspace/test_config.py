@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.unit.workspace.toys import CHANGE, LOOK, TOYS, tool
 
 from moorage import ConfigError
-from moorage_workspace import Hooks, Naming, Profile
+from moorage_workspace import WORKSPACE_TOOLS, Hooks, Naming, Profile
 from moorage_workspace.config import Facts, configure, decide
+from moorage_workspace.offering import built_in_tools
 
+FILES, SHELL = WORKSPACE_TOOLS.FILESYSTEM, WORKSPACE_TOOLS.SANDBOX
 FACTS: Facts = {"context": {"role": "admin"}, "workspace": None}
 
 
@@ -78,6 +80,7 @@ def test_an_unknown_key_is_refused_with_the_nearest(raw: dict[str, Any], said: s
         {"write_lock_timeout": float("nan")},
         {"hooks": print},
         {"hooks": {"before_tool_call": "f"}},
+        {"hooks": Hooks(before_tool_call=cast("Any", "f"))},
         {"profile": 3},
         {LOOK.key: True},
         {LOOK.key: None},
@@ -99,6 +102,37 @@ def test_an_unknown_key_is_refused_with_the_nearest(raw: dict[str, Any], said: s
 def test_a_value_that_cannot_be_is_refused(raw: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         configure(raw, TOYS)
+
+
+@pytest.mark.parametrize(
+    ("key", "option", "wrong"),
+    [
+        *[(FILES.WRITE_FILE, "max_write_bytes", wrong) for wrong in (0, -1, True, "9", 9.5)],
+        *[(FILES.EDIT_FILE, "max_edit_bytes", wrong) for wrong in (0, None, "9")],
+        *[(FILES.LIST_FILES, "max_entries", wrong) for wrong in (0, -5)],
+        *[(FILES.READ_FILE, "max_media_bytes", wrong) for wrong in (-1, 1.5)],
+        *[(FILES.GREP, "pattern_timeout", wrong) for wrong in (0, -1.0, float("nan"), float("inf"), True)],
+        *[(FILES.READ_FILE, "media_types", wrong) for wrong in ("image/png", True, 3, [b"image/png"], b"image/png")],
+        *[(SHELL.EXECUTE_COMMAND, "background_processes", wrong) for wrong in ({"on_out": print}, True, "session")],
+    ],
+)
+def test_an_option_of_a_tool_that_cannot_be_is_refused(key: str, option: str, wrong: object) -> None:
+    with pytest.raises(ConfigError, match=option):
+        configure({key: {option: wrong}}, built_in_tools())
+
+
+def test_options_of_tools_that_can_be() -> None:
+    taken: dict[str, dict[str, object]] = {
+        FILES.WRITE_FILE: {"max_write_bytes": 1},
+        FILES.GREP: {"pattern_timeout": 1},
+        FILES.READ_FILE: {"media_types": ("image/*",)},
+        SHELL.EXECUTE_COMMAND: {"background_processes": {"on_stdout": print}},
+    }
+    tools = configure(taken, built_in_tools()).tools
+    assert {key: {name: tools[key].options[name] for name in options} for key, options in taken.items()} == taken
+    for off in (False, None, bool):
+        read = configure({FILES.READ_FILE: {"media_types": off}}, built_in_tools()).tools[FILES.READ_FILE]
+        assert read.options["media_types"] is off
 
 
 def test_a_text_that_a_value_holds_is_not_lost_in_the_message() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,7 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from moorage_workspace.ignoring import IgnoreFile
+from moorage import MemoryFilesystem, StoragePath
+from moorage_workspace.ignore_rules import IgnoreRules
+from moorage_workspace.ignoring import LARGEST, MOST_RULES, IgnoreFile
 
 
 def decide(content: bytes, path: str, *, is_dir: bool = False) -> bool | None:
@@ -64,6 +67,35 @@ def test_what_no_rule_speaks_of_is_not_decided() -> None:
 
 
 @pytest.mark.timeout(60)
+def test_of_a_file_only_so_much_is_followed() -> None:
+    rules = b"\n".join(b"a%d-*b" % number for number in range(MOST_RULES + 1))
+    assert decide(rules, f"a{MOST_RULES - 1}-b") is True
+    assert decide(rules, f"a{MOST_RULES}-b") is None
+    filled = b"#" * (LARGEST - 3) + b"\nab\ncd\n"
+    assert decide(filled, "ab") is None
+    assert decide(filled[1:], "ab") is True
+
+
+async def _decided_in(content: bytes, monkeypatch: pytest.MonkeyPatch) -> int:
+    threads: list[int] = []
+    parse = IgnoreFile.parse
+
+    def noted(given: bytes) -> IgnoreFile:
+        threads.append(threading.get_ident())
+        return parse(given)
+
+    monkeypatch.setattr(IgnoreFile, "parse", noted)
+    files = MemoryFilesystem()
+    await files.write_bytes(".gitignore", content)
+    assert await IgnoreRules(files).ignores(StoragePath("/a0b"), is_dir=False)
+    return threads[0]
+
+
+@pytest.mark.anyio
+async def test_much_is_understood_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await _decided_in(b"a*b\n" * 10_000, monkeypatch) != threading.get_ident()
+
+
 def test_no_pattern_takes_for_ever() -> None:
     assert decide(b"*a" * 40 + b"b", "a" * 255) is None
     assert decide(b"**/a/" * 30 + b"b", "a/" * 100 + "c") is None

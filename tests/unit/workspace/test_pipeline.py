@@ -81,6 +81,10 @@ async def test_an_unknown_tool_is_a_result_that_names_those_there_are(session: S
         {"path": "/a", "offset": 0},
         {"path": "/a", "offset": "1"},
         "no",
+        None,
+        b"{}",
+        3,
+        {1: 2},
         "[]",
     ],
 )

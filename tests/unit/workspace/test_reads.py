@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage import Kind, Stat, StoragePath
-from moorage_workspace.reads import ReadTracker, Replaced, digest_of
+from moorage_workspace.reads import ReadTracker, Replaced, digest_of, seen_after
 
 A = StoragePath("/a")
 
@@ -114,7 +114,24 @@ def test_an_edit_moves_what_was_seen_and_shows_nothing_new(
         new += old[position : part.start] + [True] * part.length
         position = part.end
     new += old[position:]
-    reads.edited("a", A, stat(len(new), "2"), replaced, b"")
+    reads.edited("a", A, stat(len(new), "2"), seen_after(reads.get("a"), replaced), None)
     record = reads.get("a")
     assert record is not None
     assert [record.has_seen(at, at + 1) for at in range(len(new))] == new
+
+
+def test_very_many_edits_leave_a_small_record() -> None:
+    reads = ReadTracker()
+    replaced = [Replaced(at, at + 1, 1) for at in range(0, 200_000, 2)]
+    reads.edited("a", A, stat(200_000, "2"), seen_after(None, replaced), None)
+    record = reads.get("a")
+    assert record is not None
+    assert 0 < len(record.spans) <= 1_000
+
+
+def test_many_edits_of_a_file_that_was_read_in_many_parts() -> None:
+    reads = ReadTracker()
+    reads.load({"a": ["/a", "1", 400_000, [[at, at + 3] for at in range(0, 400_000, 4)], None]})
+    replaced = [Replaced(at + 1, at + 2, 2) for at in range(0, 400_000, 4)]
+    spans = seen_after(reads.get("a"), replaced)
+    assert spans[:2] == ((0, 4), (5, 9))

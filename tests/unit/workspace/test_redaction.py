@@ -230,6 +230,9 @@ def test_the_mask_is_known_in_any_case_and_without_its_brackets() -> None:
     assert holds_mask(f"a{MASK}b")
     assert holds_mask(MASK.upper().strip("[]"))
     assert not holds_mask("[[redacted]]")
+    assert not holds_mask("redacted--by-moorage, un-by-moorage")
+    for before in (0, 1, 2 * 1024 * 1024 - 10):
+        assert holds_mask("x" * before + "Redacted-By-Moorage" + "-" * 9)
 
 
 def fed(gate: Gate, pieces: Iterable[str]) -> str:
@@ -384,3 +387,15 @@ def test_hostile_text_takes_time_in_proportion(unit: str, size: int) -> None:
     text = unit * (size // len(unit))
     shown = Gate(["aaaa-lit"], HOST).redact(text)
     assert shown.count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize("most", [*range(20, 120, 7), 5_000])
+def test_a_start_shows_no_part_of_a_secret(most: int) -> None:
+    secret = "swordfish-" * 9
+    gate = Gate([secret])
+    text = f"{'a word ' * 3}{secret} and {'what follows ' * 1_000}"
+    shown = gate.redact_start(text, most)
+    assert max(0, most - len(secret)) <= len(shown) <= most
+    assert gate.redact(text).startswith(shown)
+    assert gate.redact_start("short", 200) == "short"
+    assert "swordfish" not in gate.redact_start("x" * 8_000 + secret * 500, 8_040)

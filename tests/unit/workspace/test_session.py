@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 from typing import Any
 
+import anyio
 import pytest
-from tests.unit.workspace.toys import ToySandbox, tool
+from tests.unit.workspace.toys import ToyProcesses, ToySandbox, tool
 
 from moorage import ClosedError, MemoryFilesystem, RequestContext
 from moorage_workspace import (
     WORKSPACE_TOOLS,
     Approval,
     ApprovalRequest,
+    CommandResult,
     Hooks,
     Needs,
     Output,
@@ -75,6 +78,73 @@ async def test_one_process_that_cannot_be_ended_does_not_keep_the_others() -> No
             processes.unkillable.add(1)
     assert [str(error) for error in caught.value.exceptions] == ["1 stays"]
     assert processes.killed == [2]
+
+
+class Meeting(ToyProcesses):
+    """A process is ended once all are to be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: set[int] = set()
+        self.all_asked, self.go = anyio.Event(), anyio.Event()
+
+    async def kill(self, pid: int) -> CommandResult:
+        self.asked.add(pid)
+        if len(self.asked) == len(self.running):
+            self.all_asked.set()
+        with anyio.fail_after(30):
+            await self.all_asked.wait()
+        await self.go.wait()
+        return await super().kill(pid)
+
+
+async def test_background_processes_are_ended_all_at_once() -> None:
+    sandbox = ToySandbox()
+    sandbox._processes = processes = Meeting()
+    processes.go.set()
+    async with Workspace(sandbox=sandbox).session() as session:
+        for command in ("a", "b", "c"):
+            session.own_process(sandbox, await processes.spawn(command), ends_with_session=True)
+    assert sorted(processes.killed) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_the_event_loops_own_cancelling_keeps_no_process_from_its_end() -> None:
+    sandbox = ToySandbox()
+    sandbox._processes = processes = Meeting()
+    session = Workspace(sandbox=sandbox).session()
+    opened = await session.__aenter__()
+    for command in ("a", "b", "c"):
+        opened.own_process(sandbox, await processes.spawn(command), ends_with_session=True)
+    task = asyncio.create_task(opened.aclose())
+    with anyio.fail_after(120):
+        await processes.all_asked.wait()
+        task.cancel()
+        await asyncio.wait([task])
+        processes.go.set()
+        while processes.running:  # noqa: ASYNC110 (nobody waits for them any more)
+            await anyio.sleep(0.01)
+    await session.__aexit__(None, None, None)
+
+
+async def test_a_process_that_starts_as_it_ends_is_ended_too() -> None:
+    sandbox = ToySandbox()
+    sandbox._processes = processes = Meeting()
+    async with anyio.create_task_group() as group, Workspace(sandbox=sandbox).session() as session:
+        session.own_process(sandbox, await processes.spawn("a"), ends_with_session=True)
+
+        async def late() -> None:
+            await processes.all_asked.wait()
+            with pytest.raises(ClosedError, match="session has ended"):
+                session.own_process(sandbox, await processes.spawn("late"), ends_with_session=True)
+            session.own_process(sandbox, await processes.spawn("stays"), ends_with_session=False)
+            processes.go.set()
+
+        group.start_soon(late)
+    with anyio.fail_after(120):
+        while len(processes.running) > 1:  # noqa: ASYNC110 (nobody waits for it)
+            await anyio.sleep(0.01)
+    assert list(processes.running.values()) == ["stays"]
 
 
 async def test_what_fails_at_the_end_of_a_forgotten_one_is_no_business_of_the_next(

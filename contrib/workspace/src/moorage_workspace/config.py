@@ -7,12 +7,15 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from moorage import ConfigError
 from moorage_workspace.profiles import PROFILES, Naming, Profile
+from moorage_workspace.tools.background import listening
+from moorage_workspace.tools.keys import WORKSPACE_TOOLS
+from moorage_workspace.tools.media import check_media_types
 from moorage_workspace.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -27,6 +30,12 @@ Switch = bool | Predicate
 Hook = Callable[["HookEvent"], object]
 """A function, or a coroutine function, of one call. Before a tool it may return ``{"proceed": False, "output": …}``."""
 
+_CHECKS: Final[Mapping[tuple[str, str], Callable[[object], object]]] = {
+    (WORKSPACE_TOOLS.FILESYSTEM.READ_FILE, "media_types"): check_media_types,
+    (WORKSPACE_TOOLS.SANDBOX.EXECUTE_COMMAND, "background_processes"): listening,
+}
+"""What raises a ConfigError for an option that is neither a flag, a number nor a text."""
+_LIMIT: Final = re.compile(r"max_\w+|\w+_timeout")
 _EXPOSABLE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _COMMON: Final = ("enabled", "require_approval", "require_read_before_write", "max_output_tokens", "name")
 _OVERALL: Final = ("enabled", "require_approval", "write_lock_timeout", "hooks", "profile")
@@ -111,7 +120,8 @@ def configure(raw: Mapping[str, Any] | None, catalogue: Sequence[Tool[Any]]) -> 
     Args:
         raw: keys ``enabled``, ``require_approval``, ``write_lock_timeout`` (seconds), ``hooks``, ``profile``, and for
             each tool its constant with a mapping of ``enabled``, ``require_approval``, ``require_read_before_write``,
-            ``max_output_tokens``, ``name`` and the tool's own options. ``None`` is all defaults.
+            ``max_output_tokens``, ``name`` and the tool's own options, of which ``max_…`` and ``…_timeout`` are above
+            0. ``None`` is all defaults.
 
     Raises:
         ConfigError: an unknown key, with the nearest valid one; a value that cannot be; two tools of one name.
@@ -142,7 +152,7 @@ def _configured(tool: Tool[Any], given: object, profile: Profile | None, overall
     for key in entry:
         _require_known(key, [*_COMMON, *tool.options], where)
     naming = Naming(tool.key) if profile is None else profile.tools.get(tool.key, Naming(tool.key))
-    own = {key: _own(entry[key], default, f"{where}.{key}") for key, default in tool.options.items() if key in entry}
+    own = {key: _own(tool, key, entry[key]) for key in tool.options if key in entry}
     switches = {key: _switch(entry.get(key, value), f"{where}.{key}") for key, value in overall.items()}
     return ConfiguredTool(
         tool=tool,
@@ -211,13 +221,24 @@ def _name(value: object, where: str) -> str:
     raise _wrong(f"{where}.name", "1 to 64 letters, digits, _ or -", value)
 
 
-def _own(value: object, default: object, where: str) -> object:
+def _own(tool: Tool[Any], key: str, value: object) -> object:
     """A tool's own option; one whose default is a flag, number or text takes nothing else."""
+    where, default = f"tools[{tool.key}].{key}", tool.options[key]
     if isinstance(default, bool | int | float | str):
         kinds = (int, float) if isinstance(default, float) else type(default)
         if not isinstance(value, kinds) or isinstance(value, bool) is not isinstance(default, bool):
             raise _wrong(where, f"of the kind of {default!r}", value)
+    if _LIMIT.fullmatch(key) and (value is not None or default is not None):
+        _require_limit(value, where)
+    if (tool.key, key) in _CHECKS:
+        _CHECKS[tool.key, key](value)
     return value
+
+
+def _require_limit(value: object, where: str) -> None:
+    kinds = float | int if where.endswith("_timeout") else int
+    if not isinstance(value, kinds) or isinstance(value, bool) or not 0 < value < float("inf"):
+        raise _wrong(where, "a number above 0", value)
 
 
 def _profile(value: object) -> Profile | None:
@@ -237,16 +258,16 @@ def as_hooks(value: object) -> Hooks:
     """
     if value is None:
         return Hooks()
-    if isinstance(value, Hooks):
-        return value
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping | Hooks):
         raise _wrong("hooks", "a mapping or Hooks", value)
-    hooks = cast("Mapping[str, Any]", value)
-    for key, hook in hooks.items():
+    given = cast("Mapping[str, Any]", value)
+    if isinstance(value, Hooks):
+        given = {one.name: getattr(value, one.name) for one in fields(value)}
+    for key, hook in given.items():
         _require_known(key, ["before_tool_call", "after_tool_call"], "hooks")
         if hook is not None and not callable(hook):
             raise _wrong(f"hooks.{key}", "a function", hook)
-    return Hooks(hooks.get("before_tool_call"), hooks.get("after_tool_call"))
+    return value if isinstance(value, Hooks) else Hooks(**given)
 
 
 def _wrong(where: str, wanted: str, value: object) -> ConfigError:

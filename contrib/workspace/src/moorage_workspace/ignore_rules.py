@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final
 
-from moorage import Filesystem, MoorageError, StoragePath, TreeFilesystem
-from moorage_workspace.ignoring import GITIGNORE, REPOSITORY, IgnoreFile
+from anyio import to_thread
 
-_LARGEST: Final = 1024 * 1024
+from moorage import Filesystem, MoorageError, StoragePath, TreeFilesystem
+from moorage_workspace.ignoring import GITIGNORE, LARGEST, REPOSITORY, IgnoreFile
+
+_SHORT: Final = 4 * 1024
+"""Bytes that are understood at once; for more there is a thread, so that nothing else waits."""
 _REMEMBERED: Final = 10_000
 
 _Chain = tuple[tuple[StoragePath, IgnoreFile], ...]
@@ -73,9 +76,12 @@ class IgnoreRules:
             if directory.is_within(top) and path not in present:
                 return IgnoreFile(())
         try:
-            return IgnoreFile.parse(await self._files.read_bytes(path, 0, _LARGEST))
+            content = await self._files.read_bytes(path, 0, LARGEST)
         except MoorageError:
             return IgnoreFile(())
+        if len(content) <= _SHORT:
+            return IgnoreFile.parse(content)
+        return await to_thread.run_sync(IgnoreFile.parse, content)
 
 
 def mount_paths(files: Filesystem) -> frozenset[StoragePath]:

@@ -11,11 +11,17 @@ import re
 import string
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Self
 
 GITIGNORE: Final = ".gitignore"
 REPOSITORY: Final = ".git"
 """Never listed and never searched, whatever the rules say."""
+
+LARGEST: Final = 256 * 1024
+"""Bytes of a file that are read; rules beyond them are not followed."""
+MOST_RULES: Final = 2_000
+"""Rules of a file that are followed; later ones are not."""
 
 _SPECIAL: Final = re.compile(rb"[*?[\\]")
 _WITHOUT_SPACES_AFTER: Final = re.compile(rb"(?:\\.|[^\\ ]| ++(?!$))*+\\?", re.DOTALL)
@@ -57,8 +63,12 @@ class IgnoreFile:
 
     @classmethod
     def parse(cls, content: bytes) -> Self:
-        """Any content is valid; what makes no sense as a pattern matches nothing."""
-        return cls(_rule(line) for line in pattern_lines(content))
+        """Any content is valid; what makes no sense as a pattern matches nothing. A line that is cut off at
+        :data:`LARGEST` is none, and rules after :data:`MOST_RULES` are passed over.
+        """
+        if len(content) >= LARGEST:
+            content = content[:LARGEST].rpartition(b"\n")[0]
+        return cls(_rule(line) for line in islice(pattern_lines(content), MOST_RULES))
 
     def __bool__(self) -> bool:
         return bool(self._rules)

@@ -6,9 +6,12 @@ A record holds which bytes of which version of a file the model has really seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import sys
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from heapq import nlargest
 from typing import Final, cast
 
 from moorage import Stat, StoragePath
@@ -21,6 +24,8 @@ DIGESTED: Final = 8 * 1024 * 1024
 """Bytes of a content up to which a digest is kept. Beyond, making one takes longer than reading and writing the file,
 and a new version counts as a change, even where the bytes are the same.
 """
+_MOST_SPANS: Final = 1_000
+"""Of a record that an edit leaves; what is left out counts as not seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,8 @@ class ReadRecord:
 
     def has_seen(self, start: int, end: int) -> bool:
         """Whether all of ``[start, end)`` was seen."""
-        return start >= end or any(first <= start and end <= last for first, last in self.spans)
+        at = bisect_right(self.spans, start, key=lambda span: span[0]) - 1
+        return start >= end or (at >= 0 and end <= self.spans[at][1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +97,12 @@ class ReadTracker:
             identity, ReadRecord(str(path), stat.version, stat.size, _joined([(0, stat.size)]), digest_of(content))
         )
 
-    def edited(
-        self, identity: str, path: StoragePath, stat: Stat, replaced: Iterable[Replaced], content: Content
-    ) -> None:
+    def edited(self, identity: str, path: StoragePath, stat: Stat, spans: tuple[Span, ...], digest: str | None) -> None:
         """This session replaced some spans of the version it had a record of; what it had not seen stays unseen.
 
-        Without a record the model has seen what it wrote, and no more. ``replaced`` is in order; ``content`` is all of
-        the new one.
+        ``spans`` are what :func:`seen_after` says, and ``digest`` is :func:`digest_of` the new content.
         """
-        record = self._records.get(identity)
-        spans = _shifted(record.spans if record else (), list(replaced))
-        self._keep(identity, ReadRecord(str(path), stat.version, stat.size, spans, digest_of(content)))
+        self._keep(identity, ReadRecord(str(path), stat.version, stat.size, spans, digest))
 
     def touched(self, identity: str, version: str | None) -> None:
         """The version moved, the bytes did not."""
@@ -145,7 +146,7 @@ def new_digest(content: bytes = b"") -> blake2b:
     return blake2b(content, digest_size=20)
 
 
-def _joined(spans: list[Span]) -> tuple[Span, ...]:
+def _joined(spans: Iterable[Span]) -> tuple[Span, ...]:
     joined: list[Span] = []
     for start, end in sorted(spans):
         if end <= start:
@@ -157,24 +158,36 @@ def _joined(spans: list[Span]) -> tuple[Span, ...]:
     return tuple(joined)
 
 
-def _shifted(spans: Iterable[Span], replaced: list[Replaced]) -> tuple[Span, ...]:
-    """Where spans of the old content are in the new one; what was put in counts as seen."""
+def seen_after(record: ReadRecord | None, replaced: Sequence[Replaced]) -> tuple[Span, ...]:
+    """What of the new content the model has seen after an edit: what it had seen, where that is now, and what it wrote.
+
+    Without a record no more than what it wrote. ``replaced`` is in order. The longest spans, if they are very many.
+    """
+    spans = record.spans if record else ()
     moved: list[Span] = []
-    for start, end in spans:
-        position, delta = start, 0
-        for part in replaced:
-            if part.end <= position:
-                delta += part.length - (part.end - part.start)
-            elif part.start < end:
-                moved.append((position + delta, max(position, part.start) + delta))
-                delta += part.length - (part.end - part.start)
-                position = min(end, part.end)
-        moved.append((position + delta, end + delta))
-    delta = 0
+    number = at = delta = 0
     for part in replaced:
+        number = _move(spans, number, (at, part.start), delta, moved)
         moved.append((part.start + delta, part.start + delta + part.length))
-        delta += part.length - (part.end - part.start)
-    return _joined(moved)
+        at, delta = part.end, delta + part.length - (part.end - part.start)
+    _move(spans, number, (at, sys.maxsize), delta, moved)
+    joined = _joined(moved)
+    return joined if len(joined) <= _MOST_SPANS else _joined(nlargest(_MOST_SPANS, joined, key=_length))
+
+
+def _move(spans: Sequence[Span], number: int, within: Span, delta: int, moved: list[Span]) -> int:
+    """Append what the spans from ``number`` on have within a stretch, and tell the first that may go on after it."""
+    while number < len(spans) and spans[number][0] < within[1]:
+        start, end = spans[number]
+        moved.append((max(start, within[0]) + delta, min(end, within[1]) + delta))
+        if end > within[1]:
+            break
+        number += 1
+    return number
+
+
+def _length(span: Span) -> int:
+    return span[1] - span[0]
 
 
 def _loaded(fields: object) -> ReadRecord | None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 from uuid import uuid4
 
 import anyio
 
-from moorage import ClosedError, Filesystem, RequestContext
+from moorage import ClosedError, ConfigError, Filesystem, RequestContext
 from moorage_workspace.approval import ApprovalRules, Approver
 from moorage_workspace.config import ConfiguredTool, Hooks, decide
 from moorage_workspace.errors import NoProcessError, Refusal, ToolRefusedError
@@ -20,12 +21,16 @@ from moorage_workspace.offering import Offer
 from moorage_workspace.once import Once
 from moorage_workspace.reads import ReadTracker
 from moorage_workspace.results import ToolResult
+from moorage_workspace.sandbox.detached import start_detached
 from moorage_workspace.sandbox.port import Sandbox
 from moorage_workspace.schemas import ToolDescription
+from moorage_workspace.tools.finishing import shown_name
 from moorage_workspace.tools.pipeline import call_tool
 
 if TYPE_CHECKING:
     from moorage_workspace.workspace import Workspace
+
+_log: Final = logging.getLogger("moorage.workspace")
 
 
 class Session:
@@ -51,7 +56,7 @@ class Session:
         self.id = uuid4().hex
         self.reads = ReadTracker()
         self.rules = ApprovalRules()
-        self.approver = workspace.approver if approver is None else approver
+        self.approver = workspace.approver if approver is None else checked_approver(approver)
         self.hooks = hooks or Hooks()
         self._context = weakref.ref(context)
         self._same_context = RequestContext(context)
@@ -107,9 +112,10 @@ class Session:
             ToolRefusedError: there is none; the message names those that there are.
         """
         tools = self._in_force()
-        if name not in tools:
+        if not isinstance(cast("object", name), str) or name not in tools:
             names = ", ".join(one.name for one in tools.values() if one.enabled is not False)
-            raise ToolRefusedError(f"there is no tool {name!r}; there are: {names}", refusal=Refusal.UNKNOWN_TOOL)
+            shown = shown_name(name, self.workspace.gate)
+            raise ToolRefusedError(f"there is no tool {shown!r}; there are: {names}", refusal=Refusal.UNKNOWN_TOOL)
         return tools[name]
 
     async def call_tool(self, name: str, arguments: Mapping[str, object] | str) -> ToolResult:
@@ -132,8 +138,15 @@ class Session:
     # Processes
 
     def own_process(self, sandbox: Sandbox, pid: int, *, ends_with_session: bool) -> None:
-        """Remember a background process that this session started, and whether to end it with the session."""
+        """Remember a background process that this session started, and whether to end it with the session.
+
+        Raises:
+            ClosedError: the session has ended, and with it the process is to end, which is done in the background.
+        """
         self._processes[id(sandbox), pid] = (sandbox, ends_with_session)
+        if self._closed and ends_with_session:
+            start_detached(partial(_end_late, sandbox, pid))
+            raise ClosedError("the session has ended, and the process with it")
 
     def owns_process(self, sandbox: Sandbox, pid: int) -> bool:
         """Whether this session started it."""
@@ -152,7 +165,9 @@ class Session:
             self.reads.load(cast("Mapping[str, object]", reads))
 
     async def aclose(self) -> None:
-        """End the session: its background processes, and what was leased for it. Idempotent.
+        """End the session: its background processes, all at once, and what was leased for it. Idempotent.
+
+        The processes are ended even where the event loop cancels the caller.
 
         Raises:
             ExceptionGroup: the errors of what failed; all was tried.
@@ -162,15 +177,34 @@ class Session:
         self._closed = True
         errors: list[Exception] = []
         with anyio.CancelScope(shield=True):
-            for (_, pid), (sandbox, ends) in self._processes.items():
-                if ends and (error := await _ended(sandbox, pid)):
-                    errors.append(error)
             try:
-                await self._leases.aclose()
-            except Exception as error:
-                errors.append(error)
+                await self._end_processes(errors)
+            finally:
+                try:
+                    await self._leases.aclose()
+                except Exception as error:
+                    errors.append(error)
         if errors:
             raise ExceptionGroup("the session ended with errors", errors)
+
+    async def _end_processes(self, errors: list[Exception]) -> None:
+        over = anyio.Event()
+
+        async def end(sandbox: Sandbox, pid: int) -> None:
+            if error := await _ended(sandbox, pid):
+                errors.append(error)
+
+        async def end_all() -> None:
+            try:
+                async with anyio.create_task_group() as group:
+                    for (_, pid), (sandbox, ends) in self._processes.items():
+                        if ends:
+                            group.start_soon(end, sandbox, pid)
+            finally:
+                over.set()
+
+        start_detached(end_all)
+        await over.wait()
 
     def _in_force(self) -> Mapping[str, ConfiguredTool]:
         return self.workspace.offer.tools if self._listed is None else self._listed
@@ -181,6 +215,18 @@ class Session:
     def _require_open(self) -> None:
         if self._closed:
             raise ClosedError("the session has ended")
+
+
+def checked_approver(approver: Approver | None) -> Approver | None:
+    """Raises: ConfigError, where it cannot be called."""
+    if approver is None or callable(cast("object", approver)):
+        return approver
+    raise ConfigError(f"approver must be a function, not {type(approver).__name__}")
+
+
+async def _end_late(sandbox: Sandbox, pid: int) -> None:
+    if error := await _ended(sandbox, pid):
+        _log.error("a process that was started as its session ended could not be ended", exc_info=error)
 
 
 async def _ended(sandbox: Sandbox, pid: int) -> Exception | None:

@@ -7,7 +7,7 @@ listed; the others are counted as they pass.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +15,7 @@ from typing import Final
 from moorage import Entry, Filesystem, Glob, Kind, MoorageError, StoragePath
 from moorage_workspace.ignore_rules import IgnoreRules
 from moorage_workspace.ignoring import REPOSITORY
+from moorage_workspace.shown_names import shown_name
 from moorage_workspace.snapshots import Snapshot, take_snapshot
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
@@ -41,21 +42,19 @@ class Choice:
     extension: str | None = None
     globs: tuple[Glob, ...] = ()
 
-    def passes(self, entry: Entry) -> bool:
-        """Whether the entry may be looked at, by its name alone."""
-        name = entry.name
-        if (not self.hidden and name.startswith(".")) or (self.directories_only and not entry.is_dir):
+    def passes(self, entry: Entry, name: str) -> bool:
+        """Whether the entry may be looked at, by its ``name`` as it is shown."""
+        if (not self.hidden and entry.name.startswith(".")) or (self.directories_only and not entry.is_dir):
             return False
         return not any(part in name for part in self.excluded)
 
-    def matches(self, entry: Entry, top: StoragePath) -> bool:
-        """Whether the entry, somewhere below ``top``, is wanted for its own sake."""
+    def matches(self, entry: Entry, relative: str) -> bool:
+        """Whether the entry is wanted for its own sake; ``relative`` is its path from the tree's top as it is shown."""
         by_extension = self.extension is not None and not self.directories_only
-        if by_extension and (entry.is_dir or not entry.name.endswith(self.extension or "")):
+        if by_extension and (entry.is_dir or not relative.endswith(self.extension or "")):
             return False
         if not self.globs:
             return True
-        relative = entry.name if entry.path is None else entry.path.rebased(top, _ROOT).relative
         return any(glob.matches(relative) for glob in self.globs)
 
 
@@ -96,7 +95,7 @@ class _First:
 
 
 class TreeListing:
-    """Lists one tree.
+    """Lists one tree; what is wanted of it is told by names without secrets, as ``redact`` leaves them.
 
     Attributes:
         lines: a dot for the tree itself, then a line an entry, indented with tabs; at most ``cap`` besides the dot.
@@ -104,11 +103,14 @@ class TreeListing:
         is_cut: there are directories at the deepest level that was asked for, which were not entered.
     """
 
-    def __init__(self, files: Filesystem, choice: Choice, rules: IgnoreRules, cap: int) -> None:
+    def __init__(
+        self, files: Filesystem, choice: Choice, rules: IgnoreRules, cap: int, redact: Callable[[str], str]
+    ) -> None:
         self._files = files
         self._choice = choice
         self._rules = rules
         self._cap = cap
+        self._redact = redact
         self._top = StoragePath("/")
         self._snapshots: list[Snapshot] = []
         self.lines = ["."]
@@ -167,7 +169,7 @@ class TreeListing:
                 yield entry
 
     async def _take(self, entry: Entry, first: _First, branch: _Branch) -> None:
-        if not self._choice.passes(entry) or entry.name == REPOSITORY:
+        if not self._choice.passes(entry, self._redact(entry.name)) or entry.name == REPOSITORY:
             return
         if entry.path is not None and await self._rules.ignores(entry.path, is_dir=entry.is_dir):
             return
@@ -180,7 +182,8 @@ class TreeListing:
             await self._count_over(over, branch)
 
     def _is_wanted(self, entry: Entry) -> bool:
-        return self._choice.matches(entry, self._top)
+        relative = entry.name if entry.path is None else entry.path.rebased(self._top, _ROOT).relative
+        return self._choice.matches(entry, shown_name(relative, self._redact))
 
     async def _count_over(self, entry: Entry, branch: _Branch) -> None:
         if entry.is_dir:

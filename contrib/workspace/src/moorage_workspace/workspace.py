@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar, cast
 from uuid import uuid4
 
 from pydantic import SecretStr
@@ -27,7 +28,7 @@ from moorage_workspace.redaction import Gate
 from moorage_workspace.results import ToolResult
 from moorage_workspace.sandbox.port import Sandbox, SandboxMount
 from moorage_workspace.schemas import ToolDescription
-from moorage_workspace.session import Session
+from moorage_workspace.session import Session, checked_approver
 from moorage_workspace.sessions import Context, Sessions
 from moorage_workspace.sources import CacheKey, FilesystemSource, SandboxResolver, SandboxSource
 from moorage_workspace.tokens import TokenCounter, default_counter
@@ -35,12 +36,14 @@ from moorage_workspace.tools.tool import Tool
 
 T = TypeVar("T")
 
+_ID: Final = re.compile(r"[A-Za-z0-9._-]+")
+
 
 class Workspace:
     """What an agent gets.
 
     Args:
-        id, name: generated; ``workspace-{id}``.
+        id, name: generated, else letters, digits and ``.``, ``_``, ``-``; ``workspace-{id}``.
         filesystem: a filesystem, or a resolver of one: a function of the request's context, or a
             :class:`moorage.TenantCache`.
         mounts: in place of ``filesystem``: paths with filesystems or resolvers, as one tree.
@@ -91,11 +94,11 @@ class Workspace:
         nested_mounts: bool = False,
         clock: Clock | None = None,
     ) -> None:
-        self.id = uuid4().hex if id is None else id
+        self.id = uuid4().hex if id is None else _checked_id(id)
         self.name = f"workspace-{self.id}" if name is None else name
         self.path_policy = _checked_policy(path_policy)
         self.operation_timeout = None if operation_timeout is None else _seconds("operation_timeout", operation_timeout)
-        self.approver = approver
+        self.approver = checked_approver(approver)
         self.approval_timeout = _seconds("approval_timeout", approval_timeout)
         self.audit = _listed("audit", audit)
         self.count_tokens = count_tokens or default_counter()
@@ -290,6 +293,12 @@ class Workspace:
             return await instructions_of(session, self._instructions)
 
 
+def _checked_id(value: object) -> str:
+    if isinstance(value, str) and _ID.fullmatch(value):
+        return value
+    raise ConfigError("id must be letters, digits, '.', '_' or '-', and at least one of them")
+
+
 def _checked_policy(value: str) -> Literal["virtual", "relative"]:
     if value not in ("virtual", "relative"):
         raise ConfigError(f"path_policy must be 'virtual' or 'relative', not {value!r}")
@@ -298,12 +307,12 @@ def _checked_policy(value: str) -> Literal["virtual", "relative"]:
 
 def _listed(option: str, values: Iterable[T]) -> tuple[T, ...]:
     """A text is an iterable of its letters, none of which would be found as a secret."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes | SecretStr) or not isinstance(cast("object", values), Iterable):
         raise ConfigError(f"{option} must be a list, not {type(values).__name__}")
     return tuple(values)
 
 
 def _seconds(option: str, value: object) -> float:
-    if not isinstance(value, int | float) or not 0 < value < float("inf"):
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
         raise ConfigError(f"{option} must be above 0 seconds, not {value}")
     return value

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 BOTH_LOOPS = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 
 OWNER = """
-import sys, anyio
+import os, sys, time, anyio
 from moorage_workspace.sandbox.local import LocalSandbox
 
 async def main():
@@ -33,6 +33,9 @@ async def main():
         print("started", flush=True)
         if "leave" in sys.argv:
             return
+        if "fork" in sys.argv and os.fork() == 0:
+            print("forked", os.getpid(), flush=True)
+            time.sleep(1 << 20)
         await anyio.sleep_forever()
     print("started", flush=True)
     await sandbox.execute_command(command)
@@ -73,6 +76,23 @@ async def test_a_killed_owner_takes_everything_along(
     process.kill()
     process.communicate()
     await sleepers.all_gone()
+
+
+async def test_a_fork_of_a_killed_owner_keeps_nothing_alive(
+    directory: Path, isolation: str, sleepers: Sleepers
+) -> None:
+    """It holds every descriptor that the owner had."""
+    process = owner(directory, isolation, sleepers.one(), "asyncio", "background", "fork")
+    assert process.stdout is not None
+    fork = int(process.stdout.readline().removeprefix("forked "))
+    try:
+        await sleepers.all_awake()
+        process.kill()
+        process.wait()
+        await sleepers.all_gone()
+    finally:
+        os.kill(fork, signal.SIGKILL)
+        process.communicate()
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -144,7 +144,7 @@ async def test_a_hostile_rule_draws_nothing() -> None:
         await made.run()
         assert await files.exists(f"/{name}/f")
     assert "\u202e" not in terminal.text
-    assert "under /\\u202efdp.exe/**" in terminal.text
+    assert "under /\\u{202e}fdp.exe/**" in terminal.text
 
 
 @pytest.mark.usefixtures("interruptible")

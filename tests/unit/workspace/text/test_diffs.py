@@ -41,12 +41,12 @@ def test_hunks_have_three_lines_of_context_and_true_numbers() -> None:
         (b"a\nb", b"a\nc", "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n"),
         (b"a\r\nb\r\n", b"a\r\nc\r\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n"),
         (b"a\r\nb\r\n", b"a\r\nb\n", "@@ -1,2 +1,2 @@\n a␍\n-b␍\n+b\n"),
-        (b"a\rb\n", b"a\rc\n", "@@ -1 +1 @@\n-a␍b\n+a␍c\n"),
-        (b"a\n", b"\x1b[2Ka\xe2\x80\xae\n", "@@ -1 +1 @@\n-a\n+␛[2Ka<U+202E>\n"),
+        (b"a\rb\n", b"a\rc\n", "@@ -1 +1 @@\n-a\\u{d}b\n+a\\u{d}c\n"),
+        (b"a\n", b"\x1b[2Ka\xe2\x80\xae\n", "@@ -1 +1 @@\n-a\n+\\u{1b}[2Ka\\u{202e}\n"),
         (
             b"a\n\xe2\x80\xa8\xc2\x85\x0c\n",
             b"b\n\xe2\x80\xa8\xc2\x85\x0c\n",
-            "@@ -1,2 +1,2 @@\n-a\n+b\n <U+2028><U+0085>␌\n",
+            "@@ -1,2 +1,2 @@\n-a\n+b\n \\u{2028}\\u{85}\\u{c}\n",
         ),
         (b"\0\1", b"a\n", "binary content: 2 bytes before, 2 bytes after\n"),
         (b"caf\xe9", b"cafe", "binary content: 4 bytes before, 4 bytes after\n"),
@@ -54,6 +54,18 @@ def test_hunks_have_three_lines_of_context_and_true_numbers() -> None:
 )
 def test_what_is_shown(before: bytes | None, after: bytes | None, expected: str) -> None:
     assert body(before, after) == expected
+
+
+def test_only_what_is_drawn_is_redacted() -> None:
+    seen: list[int] = []
+
+    def redact(text: str) -> str:
+        seen.append(len(text))
+        return text
+
+    text = unified_diff("/a", None, b"ordinary line of text\n" * 90_000, redact=redact)
+    assert text.count("\n") <= MOST_LINES + 3
+    assert sum(seen) < 500_000
 
 
 def test_nothing_changes_nothing() -> None:

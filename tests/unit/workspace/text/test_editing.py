@@ -70,7 +70,8 @@ def test_nothing_is_matched_loosely(data: bytes, old: str) -> None:
 
 
 def test_a_result_beyond_the_limit_is_never_made() -> None:
-    assert edit(b"a" * 1_000, "a", "x" * 1_000_000, replace_all=True, max_size=10_000) == TooLarge(1_000_000_000)
+    assert edit(b"a" * 1_000, "a", "x" * 1_000_000, replace_all=True, max_size=10_000) == TooLarge(1_000_999)
+    assert edit(b"a" * 1_000, "a", "x" * 100, replace_all=True, max_size=10_000) == TooLarge(100_000)
     assert edit(b"a", "a", "x" * 1_000, max_size=100) == TooLarge(1_000)
 
 

@@ -58,6 +58,18 @@ def test_only_so_much_is_looked_at() -> None:
     assert seen == [2 * REACH + 10]
 
 
+def test_near_pieces_are_looked_at_together_though_others_are_far() -> None:
+    seen: list[int] = []
+
+    def redact(text: str) -> str:
+        seen.append(len(text))
+        return text
+
+    near = [(at, at + 50) for at in range(1_000_000, 1_010_000, 100)]
+    assert len(excerpts(b"x" * 2_000_000, [(0, 5), *near], redact)) == 101
+    assert seen == [REACH + 5, 2 * REACH + 9_950]
+
+
 @given(st.text("ab", max_size=300), st.text("ab", max_size=300), st.integers(0, 5))
 def test_how_far_texts_agree(one: str, other: str, at: int) -> None:
     whole = one[:200]

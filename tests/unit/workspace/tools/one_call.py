@@ -36,7 +36,7 @@ class Agent:
         await check_reads(call, tool.targets(call, given), replaces=tool.replaces)
         plan = await tool.plan(call, given)
         await check_basis(call, plan)
-        return finished(call, await tool.act(call, given, plan))
+        return await finished(call, await tool.act(call, given, plan))
 
     async def plan(self, tool: Tool[Any], **arguments: Any) -> Plan:
         call = self.at(tool)

@@ -159,3 +159,39 @@ async def test_what_comes_to_the_destination_at_the_last_moment_stays(before: st
         result = await workspace.call_tool(COPY, {"source": "/a", "destination": "/b", "overwrite": True})
         assert [await memory.read_text(path) for path in ("/a", "/b")] == ["a", "came meanwhile"]
     assert code(result) == refused
+
+
+async def test_a_directory_replaces_no_file(files: Filesystem) -> None:
+    arguments = {"source": "/src", "destination": "/dst", "overwrite": True, "recursive": True}
+    async with Workspace(filesystem=files) as workspace:
+        for path, text in (("/src/sub/f", "new"), ("/src/g", "new"), ("/dst/sub/f", "old"), ("/dst/h", "old")):
+            await files.write_text(path, text)
+        refused = await workspace.call_tool(COPY, arguments)
+        assert [await files.exists("/dst/g"), await files.read_text("/dst/sub/f")] == [False, "old"]
+        await files.delete("/dst/sub/f")
+        merged = await workspace.call_tool(COPY, arguments)
+        found = {path: await files.read_text(path) for path in ("/dst/sub/f", "/dst/g", "/dst/h")}
+    assert code(refused) == "exists"
+    assert "/dst/sub/f" in refused.text
+    assert merged.ok, merged.text
+    assert found == {"/dst/sub/f": "new", "/dst/g": "new", "/dst/h": "old"}
+
+
+async def test_a_file_that_comes_into_the_directory_at_the_last_moment_stays() -> None:
+    memory = MemoryFilesystem()
+    await memory.write_text("/src/f", "new")
+    await memory.make_dir("/dst")
+    provider = memory.provider
+    copy = provider.copy
+
+    async def raced(src: StoragePath, dst: StoragePath, options: WriteOptions) -> Stat:
+        if src.name == "f":
+            await provider.write(dst, b"came meanwhile")
+        return await copy(src, dst, options)
+
+    provider.copy = raced  # type: ignore[method-assign, assignment]
+    async with Workspace(filesystem=memory) as workspace:
+        arguments = {"source": "/src", "destination": "/dst", "overwrite": True, "recursive": True}
+        result = await workspace.call_tool(COPY, arguments)
+        assert await memory.read_text("/dst/f") == "came meanwhile"
+    assert code(result) == "transfer"

@@ -158,3 +158,35 @@ async def test_after_a_delete_the_path_is_new_again() -> None:
         await workspace.call_tool(DELETE, {"path": "/a"})
         result = await workspace.call_tool(FILES.WRITE_FILE, {"path": "/a", "content": "two"})
     assert result.ok
+
+
+async def test_where_reading_first_is_required_all_of_it_must_have_been_read() -> None:
+    memory = MemoryFilesystem()
+    await memory.write_text("/a", "one\ntwo\n")
+    tools = {DELETE: {"require_read_before_write": True}}
+    async with Workspace(filesystem=memory, tools=tools) as workspace:
+        await workspace.call_tool(FILES.READ_FILE, {"path": "/a", "limit": 1})
+        partly = await workspace.call_tool(DELETE, {"path": "/a"})
+        await workspace.call_tool(FILES.READ_FILE, {"path": "/a"})
+        done = await workspace.call_tool(DELETE, {"path": "/a"})
+    assert [code(result) for result in (partly, done)] == ["read_required", None]
+
+
+async def test_where_reading_first_is_required_that_holds_of_every_file_below(files: Filesystem) -> None:
+    tools = {DELETE: {"require_read_before_write": True}}
+    arguments = {"path": "/d", "recursive": True}
+    results: list[ToolResult] = []
+    async with Workspace(filesystem=files, tools=tools) as workspace:
+        await files.write_text("/d/sub/a", "one\ntwo\n")
+        for step in ({}, {"limit": 1}, {"offset": 1}):
+            if step:
+                await workspace.call_tool(FILES.READ_FILE, {"path": "/d/sub/a", **step})
+            if "offset" in step:
+                await files.write_text("/d/sub/a", "changed")
+            results.append(await workspace.call_tool(DELETE, arguments))
+        await workspace.call_tool(FILES.READ_FILE, {"path": "/d/sub/a"})
+        results.append(await workspace.call_tool(DELETE, arguments))
+        description = {tool.name: tool.description for tool in await workspace.tools()}[DELETE]
+    assert [code(result) for result in results] == ["read_required"] * 3 + [None]
+    assert "/d/sub/a" in results[0].text
+    assert "must have been read" in description

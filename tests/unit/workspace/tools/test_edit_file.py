@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,13 @@ from moorage import (
     StaleFileError,
 )
 from moorage_local import LocalFilesystem
+from moorage_workspace import reads
 from moorage_workspace.errors import ChangedSinceReadError, FileReadRequiredError, Refusal, ToolRefusedError
 from moorage_workspace.redaction import Gate
+from moorage_workspace.text import editing
 from moorage_workspace.text.diffs import unified_diff
+from moorage_workspace.text.editing import MOST_PLACES
+from moorage_workspace.tools import edit_file
 from moorage_workspace.tools.edit_file import EDIT_FILE, EditFile
 from moorage_workspace.tools.read_file import READ_FILE
 
@@ -156,6 +161,42 @@ async def test_sizes_are_limited_before_and_after(agent: Agent) -> None:
         assert tracemalloc.get_traced_memory()[1] < 100_000_000
     finally:
         tracemalloc.stop()
+
+
+async def test_what_would_be_too_large_is_refused_before_it_is_looked_for(agent: Agent) -> None:
+    await agent.fs.write_text("/a", "one\n")
+    messages = {
+        await refused(agent, Refusal.TOO_LARGE, old, "x" * length, options={"max_edit_bytes": 100})
+        for old in ("one", "two")
+        for length in (100, 101)
+    }
+    assert len(messages) == 2
+
+
+async def test_very_many_places_are_refused(agent: Agent) -> None:
+    await agent.fs.write_text("/a", "a" * (MOST_PLACES + 1))
+    message = await refused(agent, Refusal.TOO_LARGE, "a", "b", replace_all=True)
+    assert "more than 100,000 times" in message
+    assert "more than 100,000 times" in await refused(agent, Refusal.NOT_UNIQUE, "a", "b")
+    await agent.fs.write_text("/a", "a" * MOST_PLACES)
+    assert "100,000 replacements" in await edit(agent, "a", "b", replace_all=True)
+
+
+async def test_many_places_are_worked_on_beside_the_loop(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy: dict[str, bool] = {}
+
+    def watched(function: Any) -> Any:
+        def call(*args: Any, **more: Any) -> Any:
+            busy[function.__name__] = threading.current_thread() is threading.main_thread()
+            return function(*args, **more)
+
+        return call
+
+    for function in (editing.edit, editing.first_lines, reads.seen_after, unified_diff):
+        monkeypatch.setattr(edit_file, function.__name__, watched(function))
+    await agent.fs.write_text("/a", "a" * 1_001)
+    await edit(agent, "a", "b", replace_all=True)
+    assert busy == {"edit": False, "seen_after": False, "first_lines": False, "unified_diff": False}
 
 
 async def test_what_is_not_there_is_named_and_not_created(agent: Agent) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from moorage import Filesystem, Limits, MemoryFilesystem, ObjectStoreProvider, R
 from moorage.objects import MemoryObjectClient
 from moorage_local import LocalFilesystem
 from moorage_workspace import WORKSPACE_TOOLS, ToolResult, Workspace
+from moorage_workspace.redaction import Gate
 
 pytestmark = pytest.mark.anyio
 
@@ -302,6 +304,91 @@ async def test_secrets_are_masked_also_where_lines_are_picked_from_them(workspac
 async def test_a_pattern_cannot_find_out_a_secret(workspace: Workspace, pattern: str) -> None:
     await fill(workspace, a=f"x\ntoken {SECRET}\n", b=KEY)
     assert (await grep(workspace, pattern)).structured["matches"] == 0
+
+
+HIDDEN = "h" + "x7K2" * 5
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"^password = (?:h|\[\[redacted)",
+        r"redacted|= h",
+        r"^password = (?!h)",
+        r"^password = (?:h|$)",
+        r"= (?:h|\b)",
+        r"= (?>h|)",
+        r"(?m)= (?:h|$)",
+        r"^password = h|^xx",
+        r"^(?:Mh|$)",
+    ],
+)
+async def test_what_matches_depends_on_nothing_hidden(workspace: Workspace, pattern: str) -> None:
+    """The same with every secret, although only one of the two begins with what the pattern tries."""
+    outcomes: list[Any] = []
+    for letter in "hk":
+        key = KEY.replace("MIIE", f"M{letter}IE")
+        await fill(workspace, a=f"password = {letter}{HIDDEN[1:]}\nxx\n", b=key)
+        everywhere = await grep(workspace, pattern, max_count=1)
+        outcomes.append((everywhere.structured, (await grep(workspace, pattern, path="a")).structured))
+    assert outcomes[0] == outcomes[1]
+
+
+async def test_beside_a_secret_lines_are_found(workspace: Workspace) -> None:
+    await fill(workspace, a=f"password = {HIDDEN} and more\n")
+    for pattern in ("password", "password.*", "^password = ", r"\bpassword\b", "more$", "(?<=and )more"):
+        assert (await grep(workspace, pattern)).structured["matches"] == 1, pattern
+    assert (await grep(workspace, "redacted")).structured["matches"] == 0
+    assert "/a:1:1: password" in (await grep(workspace, "pass")).text
+
+
+async def test_a_name_is_held_against_a_glob_as_it_is_shown(workspace: Workspace) -> None:
+    name = f"k-{SECRET}.txt"
+    await fill(workspace, **{name: "hit"})
+    for guess in ("k-ghp_a1*", "k-ghp_zz*"):
+        assert (await grep(workspace, "hit", glob=guess)).structured["matches"] == 0
+        assert (await grep(workspace, "hit", path=guess)).structured["matches"] == 0
+    assert (await grep(workspace, "hit", glob="k-*.txt")).structured["matches"] == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"glob": "x" * 5_000},
+        {"glob": "{a,b}" * 10 + "x" * 1_000},
+        {"path": "{a,b}" * 10 + "x" * 1_000},
+    ],
+)
+async def test_a_glob_has_bounds(workspace: Workspace, arguments: dict[str, str]) -> None:
+    result = await grep(workspace, "x", **arguments)
+    assert result.error is not None
+    assert result.error.code == "invalid_arguments"
+
+
+async def test_compiling_has_a_bound_and_stops_nothing_else(workspace: Workspace) -> None:
+    assert workspace.filesystem is not None
+    bounded = Workspace(filesystem=workspace.filesystem, tools={GREP: {"pattern_timeout": 0.5}})
+    result = await grep(bounded, "[\x20-\uffff]" * 400, case_sensitive=False)
+    assert result.error is not None
+    assert result.error.code == "pattern"
+    assert "more than 0.5 s" in result.text
+
+
+async def test_what_is_long_is_redacted_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = MemoryFilesystem()
+    await files.write_text("a", f"token = {SECRET}\n" * 4_000)
+    threads: set[int] = set()
+    redact = Gate.redact
+
+    def noted(gate: Gate, text: str) -> str:
+        if len(text) > 128 * 1024:
+            threads.add(threading.get_ident())
+        return redact(gate, text)
+
+    monkeypatch.setattr(Gate, "redact", noted)
+    await grep(Workspace(filesystem=files), "token", max_count=1)
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 async def test_mounts_are_searched_one_by_one_and_a_failed_one_is_counted(tmp_path: Path) -> None:

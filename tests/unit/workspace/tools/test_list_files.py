@@ -200,6 +200,32 @@ async def test_a_secret_in_a_name_is_masked(files: Filesystem) -> None:
     assert secret not in (await listed(files)).text
 
 
+@pytest.mark.parametrize(("argument", "form"), [("pattern", "k-{}*"), ("exclude", "{}")])
+async def test_a_name_is_chosen_by_what_is_shown_of_it(files: Filesystem, argument: str, form: str) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    await fill(files, f"k-{secret}")
+    right = await listed(files, **{argument: form.format(secret[:9])})
+    wrong = await listed(files, **{argument: form.format("ghp_zzzzz")})
+    assert right.structured == wrong.structured
+    assert (await listed(files, pattern="k-*")).structured["files"] == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"pattern": ["a"] * 65},
+        {"pattern": "x" * 5_000},
+        {"pattern": "{a,b}" * 10 + "x" * 1_000},
+        {"exclude": "x" * 5_000},
+        {"exclude": "x|" * 65},
+    ],
+)
+async def test_arguments_have_bounds(files: Filesystem, arguments: dict[str, Any]) -> None:
+    result = await listed(files, **arguments)
+    assert result.error is not None
+    assert result.error.code == "invalid_arguments"
+
+
 async def test_more_than_the_cap_is_counted(files: Filesystem) -> None:
     await fill(files, *(f"d{number:02}/f{other}" for number in range(10) for other in range(3)), "z")
     workspace = Workspace(filesystem=files, tools={LIST: {"max_entries": 6}})

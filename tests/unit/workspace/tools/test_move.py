@@ -145,3 +145,13 @@ async def test_what_comes_to_the_destination_at_the_last_moment_stays(before: st
         result = await workspace.call_tool(MOVE, {"source": "/a", "destination": "/b", "overwrite": True})
         assert [await memory.read_text(path) for path in ("/a", "/b")] == ["a", "came meanwhile"]
     assert code(result) == refused
+
+
+async def test_a_directory_replaces_no_other(files: Filesystem) -> None:
+    async with Workspace(filesystem=files) as workspace:
+        await files.write_text("/src/f", "new")
+        await files.write_text("/dst/f", "old")
+        result = await workspace.call_tool(MOVE, {"source": "/src", "destination": "/dst", "overwrite": True})
+        assert [await files.read_text(path) for path in ("/src/f", "/dst/f")] == ["new", "old"]
+    assert code(result) == "exists"
+    assert "delete that one first" in result.text

@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from tests.unit.workspace.tools.one_call import Agent
 
 from moorage import (
-    ConfigError,
     InvalidPathError,
     MemoryFilesystem,
     NotRegularFileError,
@@ -183,7 +182,7 @@ async def test_an_image_comes_as_such_by_its_content(agent: Agent, name: str, en
     [
         (b"\xff\xd8\xff\xe0\0", "image/jpeg"),
         (b"RIFF\x24\0\0\0WEBPVP8 ", "image/webp"),
-        (b"%PDF-1.7\nall in ASCII", "application/pdf"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "application/pdf"),
     ],
 )
 async def test_the_other_media(agent: Agent, head: bytes, media_type: str) -> None:
@@ -214,10 +213,26 @@ async def test_which_media_come(agent: Agent, options: dict[str, Any], name: str
     assert "\0" not in result.text
 
 
-async def test_a_wrong_option_is_an_error_in_words(agent: Agent) -> None:
-    with pytest.raises(ConfigError, match="media_types"):
-        await agent.fs.write_bytes("/a", PNG)
-        await agent.call(READ_FILE, path="/a", options={"media_types": "image/png"})
+async def test_text_is_text_whatever_it_begins_with(agent: Agent) -> None:
+    content = b"%PDF-1.4\nPASSWORD=correct-horse-battery\n"
+    await agent.fs.write_bytes("/.env", content)
+    result = await agent.call(READ_FILE, path="/.env")
+    assert not result.media
+    assert result.text == f"/.env ({len(content)} bytes)\n     1→%PDF-1.4\n     2→PASSWORD={MASK}"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("options", [{}, {"media_types": ["audio/*"]}])
+async def test_media_that_hold_a_secret_do_not_come(agent: Agent, options: dict[str, Any], encoding: str) -> None:
+    start = b"ID3\0\0" if options else PNG
+    content = start + b"\n" + "token: ghp_abcdefghijklmnopqrstuvwxyz0123456789\n".encode(encoding)
+    await agent.fs.write_bytes("/a.mp3", content)
+    result = await agent.call(READ_FILE, path="/a.mp3", options=options)
+    assert not result.media
+    assert f"({len(content)} bytes)\nNot shown: " in result.text
+    assert "what looks like a secret" in result.text
+    assert "ghp_" not in result.text
+    assert await agent.record("/a.mp3") is None
 
 
 async def test_an_explicit_encoding_gives_the_bytes_of_media(agent: Agent) -> None:

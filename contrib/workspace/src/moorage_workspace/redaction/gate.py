@@ -7,6 +7,7 @@ from typing import cast
 
 from pydantic import SecretStr
 
+from moorage import ConfigError
 from moorage_workspace.redaction.assignments import is_named_secret
 from moorage_workspace.redaction.finding import Finder
 from moorage_workspace.redaction.lines import Lines
@@ -61,6 +62,16 @@ class Gate:
         head, newline, tail = text.rpartition("\n")
         return lines.text(head + newline) + lines.last(tail)
 
+    def redact_start(self, text: str, most: int) -> str:
+        """The start of the text, ``most`` characters or fewer, as :meth:`redact` shows it; takes no longer for more.
+
+        What the cut parts may no longer be known as a secret, so a little more is looked at, and left out.
+        """
+        margin = Lines(self._finder).margin
+        if len(text) <= most + margin:
+            return self.redact(text)[:most]
+        return self.redact(text[: most + margin])[:-margin][:most]
+
     def redact_data(self, value: object) -> object:
         """JSON-compatible data with every string, number and key redacted, and fields whose name says they are secret.
 
@@ -88,4 +99,7 @@ class Gate:
 
 
 def _values(secrets: Iterable[str | SecretStr]) -> frozenset[str]:
-    return frozenset(secret.get_secret_value() if isinstance(secret, SecretStr) else secret for secret in secrets)
+    values = {secret.get_secret_value() if isinstance(secret, SecretStr) else secret for secret in secrets}
+    if isinstance(secrets, str) or not all(isinstance(value, str) for value in cast("set[object]", values)):
+        raise ConfigError("secrets must be a list of texts")
+    return frozenset(values)

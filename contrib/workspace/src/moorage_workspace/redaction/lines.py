@@ -26,8 +26,8 @@ class Lines:
 
     def __init__(self, finder: Finder) -> None:
         self._finder = finder
-        self._margin = max(_MARGIN, finder.longest)
-        self.window = max(_WINDOW, 4 * self._margin)
+        self.margin = max(_MARGIN, finder.longest)
+        self.window = max(_WINDOW, 4 * self.margin)
         self._in_key = False
         self._context = ""
         self._swallowed: re.Pattern[str] | None = None
@@ -86,7 +86,7 @@ class Lines:
         return hidden(text, [first], offset, first.end), first.end - offset
 
     def _cut(self, found: list[Found], end: int) -> int:
-        cut = end - self._margin
+        cut = end - self.margin
         for one in reversed(found):
             if one.end == end or one.start < cut < one.end:
                 cut = min(cut, one.start)

@@ -7,16 +7,28 @@ import contextvars
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+Loop = asyncio.AbstractEventLoop | None
+"""``None`` is one that ends all its tasks before it is closed, without fail."""
 _tasks: Final[set[asyncio.Task[Any]]] = set()
+
+
+def current_loop() -> Loop:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def closed(loop: Loop) -> bool:
+    return loop is not None and loop.is_closed()
 
 
 def start_detached(function: Callable[[], Awaitable[None]]) -> None:
     """Run it in this event loop. It gets a copy of the caller's context, may raise nothing, and is cancelled when the
     loop ends.
     """
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
+    loop = current_loop()
+    if loop is None:
         import trio
 
         trio.lowlevel.spawn_system_task(function, context=contextvars.copy_context())

@@ -58,7 +58,7 @@ def open_directory(located: Located) -> int:
 
     Step by step: a link that comes in between the check and now is an error, not a way out.
     """
-    directory = os.open(located.place.host, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    directory = os.open(located.place.host, _DIRECTORY)
     for name in located.names:
         try:
             with suppress(FileExistsError):

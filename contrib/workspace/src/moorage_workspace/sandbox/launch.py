@@ -33,6 +33,9 @@ _PR_SET_CHILD_SUBREAPER: Final = 36
 _FIRST_PAUSE: Final = 0.002
 _LONGEST_PAUSE: Final = 0.1
 _JOIN_ATTEMPTS: Final = 32
+_PARENT_SECONDS: Final = 1.0
+_KEYCTL: Final = {"aarch64": 219, "loongarch64": 219, "ppc64le": 271, "riscv64": 219, "s390x": 280, "x86_64": 250}
+_KEYCTL_JOIN_SESSION_KEYRING: Final = 1
 
 
 def main(channel: int) -> None:
@@ -66,7 +69,7 @@ def _say(channel: int, text: str) -> None:
 def _supervise(order: dict[str, Any], channel: int) -> str:
     if _LINUX:
         _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    tree = _Tree(channel, wrapped=order["wrapper"] is not None)
+    tree = _Tree(channel, order["parent"], wrapped=order["wrapper"] is not None)
     status_file = None
     try:
         if order["wrapper"] is not None:
@@ -105,11 +108,13 @@ def _let_go_of_streams() -> None:
 class _Tree:
     """The command and everything that descends from it."""
 
-    def __init__(self, channel: int, *, wrapped: bool) -> None:
+    def __init__(self, channel: int, parent: int, *, wrapped: bool) -> None:
         self.child = 0
         self.status: int | None = None
         self.ended = False
         self._channel = channel
+        self._parent = parent
+        self._parents_end = _end_of(parent)
         self._wrapped = wrapped
         self._woken, wake = os.pipe()
         os.set_blocking(self._woken, False)
@@ -153,13 +158,19 @@ class _Tree:
                 os.killpg(self.child, signal.SIGTERM)
 
     def _pause(self, seconds: float | None) -> bool:
-        """Until a child's state changes; whether somebody wants the end."""
-        watched: list[Any] = [self._woken] if seconds is not None else [self._woken, self._channel]
+        """Until a child's state changes; whether somebody wants the end, or who asked for the command is gone.
+
+        The channel alone does not tell the latter: a fork of that process holds it, too.
+        """
+        watched: list[Any] = [self._woken]
+        if seconds is None:
+            watched += [self._channel, *self._parents_end]
+            seconds = None if self._parents_end else _PARENT_SECONDS
         ready, _, _ = select.select(watched, [], [], seconds)
         with suppress(BlockingIOError):
             while os.read(self._woken, 4096):
                 pass
-        return self._channel in ready
+        return self._channel in ready or os.getppid() != self._parent
 
     def _reap(self) -> bool:
         """Whether no child is left."""
@@ -172,6 +183,13 @@ class _Tree:
                 return False
             if pid == self.child:
                 self.status = status
+
+
+def _end_of(process: int) -> list[int]:
+    """A descriptor that is readable once the process has ended, where the system has such."""
+    with suppress(OSError, AttributeError):
+        return [os.pidfd_open(process)]
+    return []
 
 
 def _only_wake(_number: int, _frame: FrameType | None) -> None:
@@ -202,14 +220,18 @@ def _wrap(order: dict[str, Any]) -> int:
     """Put the isolation's program before the command; what it reports comes in the file that is returned.
 
     Its arguments go through a file, because inside everybody can read those of process 1, and they hold host paths.
+    So do the command's variables: that program runs outside, and some would have the loader run code there.
     """
     wrapper = order["wrapper"]
     arguments: list[str] = []
     for path, text in wrapper["files"].items():
         arguments += ["--perms", "0644", "--ro-bind-data", str(_memory_file(text.encode())), path]
+    for name, value in order["env"].items():
+        arguments += ["--setenv", name, value]
     arguments += wrapper["arguments"]
     given = _memory_file("".join(argument + "\0" for argument in arguments).encode("utf-8", "surrogateescape"))
     status = _memory_file(b"")
+    order["env"] = {}
     order["program"] = wrapper["program"]
     order["argv"] = ["bwrap", "--args", str(given), "--json-status-fd", str(status), "--", *order["argv"]]
     return status
@@ -248,6 +270,8 @@ def _become(order: dict[str, Any], channel: int, report: int) -> NoReturn:
             _join(group)
         if order["wrapper"] is None:
             _stand_between(report)
+        else:
+            _leave_keyring()
         _reset_signals()
         if order["directory"] is not None:
             os.chdir(order["directory"])
@@ -275,6 +299,14 @@ def _stand_between(report: int) -> None:
     _, status = os.waitpid(child, 0)
     exit_code = os.waitstatus_to_exitcode(status)
     os._exit(exit_code if exit_code >= 0 else 128 - exit_code)
+
+
+def _leave_keyring() -> None:
+    """For an empty one: what holds the keys of whoever uses this machine is no namespace's."""
+    number = _KEYCTL.get(os.uname().machine) if _LINUX and sys.maxsize > 1 << 32 else None
+    if number is not None:
+        keyctl = ctypes.CDLL(None, use_errno=True).syscall
+        keyctl(ctypes.c_long(number), ctypes.c_long(_KEYCTL_JOIN_SESSION_KEYRING), ctypes.c_void_p(None))
 
 
 def _die_with_parent() -> None:

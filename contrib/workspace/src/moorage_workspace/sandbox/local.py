@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from moorage_workspace.sandbox.isolation import IsolationName, Surroundings, fin
 from moorage_workspace.sandbox.limits import SandboxLimits
 from moorage_workspace.sandbox.local_mounts import LocalMounts
 from moorage_workspace.sandbox.local_processes import LocalProcesses
-from moorage_workspace.sandbox.places import Place, Places
+from moorage_workspace.sandbox.places import Place, Places, is_below, is_encodable
 from moorage_workspace.sandbox.port import (
     CommandResult,
     ExecuteOptions,
@@ -47,6 +48,11 @@ class LocalSandbox(Sandbox):
     the sandbox, with the event loop, and with this process, however that ends. Without isolation on macOS a process
     that leaves its process group gets away from this, and without isolation anywhere one that kills its supervisor.
 
+    Where bwrap ends: with ``network`` commands reach the machine's loopback and abstract sockets; without it each has a
+    loopback of its own. No system call is filtered. ``/proc/self/mountinfo`` names host directories. Under root a
+    command can leave a setuid file, so keep the working directory at mode 0700. A mount whose directory lies where
+    commands can write is unavailable.
+
     Args:
         working_directory: made at the start; with bwrap commands see it as ``/workspace``.
         env: variables of every command, beside PATH, HOME and LANG; nothing else is inherited. Values that are
@@ -63,7 +69,8 @@ class LocalSandbox(Sandbox):
     Raises:
         IsolationUnavailableError: this machine cannot isolate so; the message says what to install.
         SandboxUnsupportedError: ``read_only`` without isolation.
-        InvalidArgumentError: a variable's name or value is none, or an option cannot be.
+        InvalidArgumentError: a variable's name or value is none, an option cannot be, or paths lie in each other where
+            commands could put a link in the place of one.
     """
 
     provider = "local"
@@ -92,6 +99,8 @@ class LocalSandbox(Sandbox):
         home = os.path.realpath(working_directory)
         self._home = Place(HOME if self._isolation.moves else home, home, read_only)
         self._extra = (*_same_paths(read_only_paths, read_only=True), *_same_paths(read_write_paths, read_only=False))
+        if self._isolation.moves:
+            _check_apart((self._home, *self._extra))
         self._timeout = _seconds(timeout)
         self._network = network or not self._isolation.holds_read_only
         self._limits = limits or SandboxLimits()
@@ -101,6 +110,7 @@ class LocalSandbox(Sandbox):
         self.set_env(env or {})
         self._mounts = LocalMounts(
             self._home,
+            self._extra,
             owned=owned if self._isolation.moves else None,
             holds_read_only=self._isolation.holds_read_only,
         )
@@ -161,6 +171,7 @@ class LocalSandbox(Sandbox):
 
         def write() -> None:
             places = self._places(self._mounts.places())
+            self._check_places()
             for path, data in files.items():
                 write_file(places, path, data)
 
@@ -271,6 +282,7 @@ class LocalSandbox(Sandbox):
     ) -> SupervisedCommand:
         argv = _arguments(command, args)
         _check_env(options.env)
+        _seconds(time_limit or 0)
         stops = self._stops
         await self.start()
         if stops != self._stops:
@@ -302,6 +314,7 @@ class LocalSandbox(Sandbox):
 
     def _order(self, argv: Sequence[str], options: ExecuteOptions) -> Order:
         mounts = self._mounts.places()
+        self._check_places()
         places = self._places(mounts)
         directory = places.directory(options.cwd or ".")
         surroundings = Surroundings(self._home, mounts, self._extra, self._network)
@@ -314,6 +327,12 @@ class LocalSandbox(Sandbox):
             limits=self._limits.resources(),
             groups=self._control_groups(),
         )
+
+    def _check_places(self) -> None:
+        if self._isolation.moves and not all(
+            place.stands or not os.path.lexists(place.host) for place in (self._home, *self._extra)
+        ):
+            raise SandboxError("a link has taken the place of the working directory, or of another path given")
 
     def _places(self, mounts: Mapping[str, Place]) -> Places:
         linked = {} if self._isolation.moves else {path: f"{self._home.inside}{path}" for path in mounts}
@@ -332,6 +351,16 @@ def _same_paths(paths: Iterable[str | os.PathLike[str]], *, read_only: bool) -> 
     return tuple(Place(os.path.abspath(path), os.path.realpath(path), read_only) for path in paths)
 
 
+def _check_apart(places: Sequence[Place]) -> None:
+    """That nothing which commands write can put a link where another of the places is bound."""
+    for outer, inner in itertools.permutations(places, 2):
+        if outer.can_change(inner) or (not outer.read_only and is_below(inner.inside, outer.inside)):
+            raise InvalidArgumentError(
+                "the working directory and the paths must not lie in each other where commands can write to the outer"
+                " one, nor be both writable and read-only"
+            )
+
+
 def _arguments(command: str, args: Sequence[str] | None) -> list[str]:
     """The shell with a command, or with a program to become: one that is missing then reads the same everywhere."""
     if any("\0" in text for text in (command, *(args or ()))):
@@ -347,3 +376,5 @@ def _check_env(values: Mapping[str, str]) -> None:
     for name, value in values.items():
         if not name or "=" in name or "\0" in name or "\0" in value:
             raise InvalidArgumentError("a variable needs a name without '=' and a value without NUL", path=name)
+        if not is_encodable(name + value):
+            raise InvalidArgumentError("a variable must hold no half of a surrogate pair")

@@ -16,7 +16,12 @@ from moorage_workspace.sandbox.port import MountState, SandboxMount
 
 _GONE: Final = "its directory is not there"
 _OWN: Final = "this path belongs to the sandbox itself; mount it elsewhere"
-_NO_POINT: Final = "the mount around it has no directory at this place; make one there"
+_NO_POINT: Final = "what is mounted around it has no directory at this place, or a link; make a directory there"
+_LINKED: Final = "a link now leads to its directory"
+_CHANGEABLE: Final = (
+    "its directory and another of the sandbox lie in each other or are the same, and commands could change the one"
+    " through the other; use directories apart from each other"
+)
 _TAKEN: Final = "something else is at this path in the working directory; move it away"
 _NOT_HELD: Final = "without isolation nothing keeps commands from writing to it; use the file tools, or an isolation"
 
@@ -26,11 +31,15 @@ class LocalMounts:
 
     Args:
         home: the working directory.
+        extra: host directories that keep their path.
         owned: paths inside that are no mount's; ``None`` where mounts are links.
     """
 
-    def __init__(self, home: Place, *, owned: Callable[[str], bool] | None, holds_read_only: bool) -> None:
+    def __init__(
+        self, home: Place, extra: tuple[Place, ...], *, owned: Callable[[str], bool] | None, holds_read_only: bool
+    ) -> None:
         self._home = home
+        self._extra = extra
         self._owned = owned
         self._holds_read_only = holds_read_only
         self._mounts: dict[str, SandboxMount] = {}
@@ -70,32 +79,42 @@ class LocalMounts:
         return {mount.source: path for path, mount in self._mounts.items() if mount.source and _mounted(mount)}
 
     def places(self) -> Mapping[str, Place]:
-        """What commands can reach now. A directory that has vanished, or come back, changes its mount's state."""
+        """What commands can reach now. A directory that has vanished, or come back, changes its mount's state, and so
+        does a link in its place.
+        """
         for path, mount in self._mounts.items():
             there = os.path.isdir(mount.source or "")
-            if _mounted(mount) and not there:
+            if self._owned is not None:
+                state, message = self._bind(mount)
+                self._mounts[path] = replace(mount, state=state, message=message)
+            elif _mounted(mount) and not there:
                 self._mounts[path] = replace(mount, state=MountState.UNAVAILABLE, message=_GONE)
             elif mount.message == _GONE and there:
-                state, message = self._bind(mount) if self._owned is not None else self._link(mount)
+                state, message = self._link(mount)
                 self._mounts[path] = replace(mount, state=state, message=message)
-        return {
-            path: Place(path if self._owned is not None else mount.source, mount.source, mount.read_only)
-            for path, mount in self._mounts.items()
-            if mount.source is not None and _mounted(mount)
-        }
+        return {path: self._place(mount) for path, mount in self._mounts.items() if _mounted(mount)}
+
+    def _place(self, mount: SandboxMount) -> Place:
+        source = mount.source or ""
+        return Place(mount.path if self._owned is not None else source, source, mount.read_only)
 
     def _bind(self, mount: SandboxMount) -> tuple[MountState, str]:
         assert self._owned is not None  # noqa: S101 (bound, not linked)
         if self._owned(mount.path):
             return MountState.UNSUPPORTED, _OWN
-        if not os.path.isdir(mount.source or ""):
+        place = self._place(mount)
+        if not os.path.isdir(place.host):
             return MountState.UNAVAILABLE, _GONE
-        for other in filter(_mounted, self._mounts.values()):
-            # bubblewrap would make the missing directory, in the outer mount's storage
-            for outer, inner in ((mount, other), (other, mount)):
-                rest = inner.path.removeprefix(f"{outer.path}/")
-                if rest != inner.path and not os.path.isdir(os.path.join(outer.source or "", rest)):
-                    return MountState.UNAVAILABLE, _NO_POINT
+        if not place.stands:
+            return MountState.UNAVAILABLE, _LINKED
+        others = [self._place(other) for other in self._mounts.values() if _mounted(other) and other.path != mount.path]
+        fixed = (self._home, *self._extra)
+        if any(place.can_change(other) or other.can_change(place) for other in (*fixed, *others)):
+            return MountState.UNAVAILABLE, _CHANGEABLE
+        # Of two that are mounted already, the inner one goes.
+        inner = [] if _mounted(mount) else others
+        if any(map(place.lacks_point, inner)) or any(other.lacks_point(place) for other in (*fixed, *others)):
+            return MountState.UNAVAILABLE, _NO_POINT
         return MountState.MOUNTED, ""
 
     def _link(self, mount: SandboxMount) -> tuple[MountState, str]:

@@ -26,6 +26,26 @@ class Place:
     host: str
     read_only: bool = False
 
+    @property
+    def stands(self) -> bool:
+        """It is still a directory, or a file, that no link on the way leads to."""
+        return os.path.exists(self.host) and os.path.realpath(self.host) == self.host
+
+    def can_change(self, other: Place) -> bool:
+        """Whether commands could, by what they write here, put a link in the other's place or defeat its read-only."""
+        if self.read_only:
+            return False
+        return is_below(other.host, self.host) or (other.host == self.host and other.read_only)
+
+    def lacks_point(self, inner: Place) -> bool:
+        """Whether a place that is shown inside this one has no directory there, but nothing or a link: bubblewrap
+        would follow it, and make the directory in the storage behind it.
+        """
+        if not is_below(inner.inside, self.inside):
+            return False
+        point = os.path.join(self.host, os.path.relpath(inner.inside, self.inside))
+        return not os.path.isdir(point) or os.path.realpath(point) != point
+
 
 @dataclass(frozen=True, slots=True)
 class Located:
@@ -66,8 +86,8 @@ class Places:
         Raises:
             SandboxError: it leads out, or is no path.
         """
-        if not path or "\0" in path:
-            raise SandboxError("a path must have a name and no NUL character", path=path)
+        if not path or "\0" in path or not is_encodable(path):
+            raise SandboxError("a path must have a name, no NUL character and no half of a surrogate pair")
         found = self._find(self._resolved(path))
         if found is None:
             raise SandboxError("the path leads out of the working directory; use one that is relative to it", path=path)
@@ -131,6 +151,20 @@ class Places:
             if error.errno in {errno.EINVAL, errno.ENOENT, errno.ENOTDIR}:
                 return None
             raise SandboxError(os.strerror(error.errno or 0)) from None
+
+
+def is_encodable(text: str) -> bool:
+    """Whether the system can be given it; a half of a surrogate pair cannot."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_below(path: str, other: str) -> bool:
+    """Strictly; both are absolute and normal."""
+    return path != other and path.startswith(f"{other.rstrip('/')}/")
 
 
 def _names(path: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
@@ -49,8 +49,12 @@ class SandboxMount:
     message: str = ""
 
 
-OnOutput = Callable[[str], None]
-"""Called in the event loop with decoded text as it comes; must not block."""
+OnOutput = Callable[[str], Awaitable[object] | None]
+"""Called in the event loop with decoded text as it comes; must not block.
+
+What it returns, if anything, is awaited before more is read, so that the command waits for whoever is slow to take it.
+A sandbox may leave it unawaited, and once the command has ended it is.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import inspect
 import logging
+from collections.abc import Awaitable
 from typing import Final
 
 from moorage_workspace.sandbox.port import OnOutput
@@ -26,7 +28,8 @@ class Retained:
         self._callback = callback
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes) -> Awaitable[object] | None:
+        """What it returns is done once the callback can take more."""
         self._total += len(data)
         if len(data) >= self._limit:
             self._buffer[:] = data[len(data) - self._limit :]
@@ -35,7 +38,8 @@ class Retained:
             if len(self._buffer) > 2 * self._limit:
                 del self._buffer[: len(self._buffer) - self._limit]
         if self._callback is not None:
-            self._pass_on(self._decoder.decode(data))
+            return self._pass_on(self._decoder.decode(data))
+        return None
 
     def close(self) -> None:
         """Nothing more comes."""
@@ -60,10 +64,12 @@ class Retained:
                 return position
         return start
 
-    def _pass_on(self, text: str) -> None:
+    def _pass_on(self, text: str) -> Awaitable[object] | None:
         if text and self._callback is not None:
             try:
-                self._callback(text)
+                room = self._callback(text)
+                return room if inspect.isawaitable(room) else None
             except Exception:
                 _log.exception("a callback for a command's output failed; it is not called again")
                 self._callback = None
+        return None

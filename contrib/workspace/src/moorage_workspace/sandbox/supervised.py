@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
 import anyio
 
 from moorage_workspace.errors import SandboxError
-from moorage_workspace.sandbox.detached import start_detached
+from moorage_workspace.sandbox.detached import closed, current_loop, start_detached
 from moorage_workspace.sandbox.port import CommandResult, ExecuteOptions
 from moorage_workspace.sandbox.retained import Retained
+from moorage_workspace.sandbox.starting import start_in_thread
 from moorage_workspace.sandbox.supervisors import (
     GRACE_SECONDS,
     PIPE_BYTES,
@@ -23,13 +25,15 @@ from moorage_workspace.sandbox.supervisors import (
     Ends,
     Order,
     answer,
-    start_supervisor,
+    discard,
 )
 
 _DRAIN_SECONDS: Final = 10.0
 """For the rest of the output once nothing is left that could write more."""
 _GIVE_UP_SECONDS: Final = 60.0
 """For a supervisor to end what it was told to; only processes stuck in the kernel take longer."""
+_WAKING_SECONDS: Final = 0.05
+"""Between two attempts to wake a supervisor, which a command that is not isolated can stop."""
 _KILLED: Final = 128 + signal.SIGKILL
 _NO_COMMAND: Final = 126
 _NOT_STARTED: Final = "the command could not be started: {}"
@@ -53,6 +57,8 @@ class SupervisedCommand:
         self._writing = anyio.Lock()
         self._attended = anyio.Event()
         self._ending = anyio.Event()
+        self._heard = anyio.Event()
+        self._loop = current_loop()
         self._timed_out = False
         self._answer: Answer | None = None
         self._started = time.monotonic()
@@ -75,7 +81,7 @@ class SupervisedCommand:
             SandboxError: it could not be started.
         """
         piped = keep_stdin or options.stdin is not None
-        ends = await anyio.to_thread.run_sync(lambda: start_supervisor(order(), piped=piped))
+        ends = await start_in_thread(order, piped=piped)
         command = cls(ends, options, time_limit, keep_stdin=keep_stdin)
         command._on_over = on_over
         start_detached(command._attend)
@@ -90,9 +96,10 @@ class SupervisedCommand:
     def end(self) -> None:
         """Have it and all that came of it ended. Returns at once; ``over`` says when it is done. Idempotent."""
         if not self._ending.is_set() and not self.over.is_set():
-            self._ending.set()
             with suppress(OSError):
                 self._ends.channel.shutdown(socket.SHUT_WR)
+            if not closed(self._loop):
+                self._ending.set()
 
     async def finish(self) -> CommandResult:
         """Wait for its end; a caller that is cancelled takes it along.
@@ -113,6 +120,8 @@ class SupervisedCommand:
         """End it, and wait until it is, cancelled or not."""
         self.end()
         with anyio.CancelScope(shield=True):
+            if closed(self._loop) and not self.over.is_set():
+                await anyio.to_thread.run_sync(self._settle_without_loop)
             await self.over.wait()
         return self.result()
 
@@ -165,11 +174,33 @@ class SupervisedCommand:
             tasks.start_soon(self._keep_time)
             tasks.start_soon(self._give_stdin)
             async with anyio.create_task_group() as drains:
-                drains.start_soon(_drain, self._ends.stdout, self._stdout)
-                drains.start_soon(_drain, self._ends.stderr, self._stderr)
+                drains.start_soon(self._drain, self._ends.stdout, self._stdout)
+                drains.start_soon(self._drain, self._ends.stderr, self._stderr)
                 await self._hear()
+                self._heard.set()
                 # Only a process that got away, where such a thing is possible, still holds the pipes after that.
                 drains.cancel_scope.deadline = anyio.current_time() + _DRAIN_SECONDS
+            tasks.cancel_scope.cancel()
+
+    async def _drain(self, descriptor: int, stream: Retained) -> None:
+        while True:
+            await anyio.wait_readable(descriptor)
+            data = os.read(descriptor, PIPE_BYTES)
+            if not data:
+                return
+            if (room := stream.feed(data)) is not None:
+                await self._make_it_wait(room)
+
+    async def _make_it_wait(self, room: Awaitable[object]) -> None:
+        """Until there is room for more of its output; what it said until its end is taken at once, for it is little."""
+        async with anyio.create_task_group() as tasks:
+
+            async def until_its_end() -> None:
+                await self._heard.wait()
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(until_its_end)
+            await room
             tasks.cancel_scope.cancel()
 
     async def _hear(self) -> None:
@@ -197,7 +228,10 @@ class SupervisedCommand:
 
     async def _insist(self) -> None:
         await self._ending.wait()
-        await anyio.sleep(GRACE_SECONDS + _GIVE_UP_SECONDS)
+        with anyio.move_on_after(GRACE_SECONDS + _GIVE_UP_SECONDS):
+            while True:
+                self._ends.supervisor.send_signal(signal.SIGCONT)
+                await anyio.sleep(_WAKING_SECONDS)
         self._ends.supervisor.kill()
 
     async def _give_stdin(self) -> None:
@@ -225,19 +259,24 @@ class SupervisedCommand:
         if self._on_over is not None:
             self._on_over(self)
 
+    def _settle_without_loop(self) -> None:
+        """Its event loop was closed with its task unfinished: nobody else will. Blocks."""
+        self._ends.supervisor.send_signal(signal.SIGCONT)
+        try:
+            self._ends.supervisor.wait(GRACE_SECONDS + _GIVE_UP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._ends.supervisor.kill()
+        discard(self._ends)
+        self._ends.stdin = None
+        self._answer = Answer(code=_KILLED, killed=True)
+        self._duration = time.monotonic() - self._started
+        with suppress(RuntimeError):  # who waits for it in that loop is not woken any more
+            self.over.set()
+
     def _close_stdin(self) -> None:
         descriptor, self._ends.stdin = self._ends.stdin, None
         if descriptor is not None:
             os.close(descriptor)
-
-
-async def _drain(descriptor: int, stream: Retained) -> None:
-    while True:
-        await anyio.wait_readable(descriptor)
-        data = os.read(descriptor, PIPE_BYTES)
-        if not data:
-            return
-        stream.feed(data)
 
 
 async def _write(descriptor: int, data: bytes) -> None:

@@ -70,6 +70,7 @@ class Order:
             "limits": dict(self.limits),
             "groups": groups,
             "grace": GRACE_SECONDS,
+            "parent": os.getpid(),
         }
         order = marshal.dumps(fields)
         return len(order).to_bytes(8, "big") + order
@@ -102,10 +103,16 @@ def succeeds(order: Order, seconds: float) -> bool:
             return answer(answers.read()).code == 0
         return False
     finally:
-        ends.channel.close()
-        ends.supervisor.wait()
-        os.close(ends.stdout)
-        os.close(ends.stderr)
+        discard(ends)
+
+
+def discard(ends: Ends) -> None:
+    """Have the command ended, whose output nobody wants, and close everything. Blocks until it is gone."""
+    ends.channel.close()
+    for descriptor in (ends.stdout, ends.stderr, ends.stdin):
+        if descriptor is not None:
+            os.close(descriptor)
+    ends.supervisor.wait()
 
 
 @dataclass(frozen=True, slots=True)

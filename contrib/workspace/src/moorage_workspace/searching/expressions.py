@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from moorage_workspace.errors import Refusal, ToolRefusedError
-from moorage_workspace.searching.matching import LineMatcher
+from moorage_workspace.searching.matching import NO_PATTERN, LineMatcher
 
 MAX_PATTERN: Final = 2_000
 _CHEAP_LENGTH: Final = 100
+_CHEAP_ATOMS: Final = 8
 
 _LITERAL: Final = r"[^\x00-\x1f\x7f\\\[\](){}*+?|.^$]"
 _ESCAPED: Final = r"\\[.\\+*?()|\[\]{}^$/\-#&~\"'`%!,;:=@_ ]"
 _CLASS_ITEM: Final = r"[A-Za-z0-9](?:-[A-Za-z0-9])?|[_ .,;:/@#%+*=<>!?\"'(){}|$]|\\[dwst.\\\]\[^/\-]"
 _CLASS: Final = rf"\[\^?(?:{_CLASS_ITEM})+-?\]"
 _ATOM: Final = rf"{_LITERAL}|{_ESCAPED}|\\[dDwWsSbBt]|{_CLASS}|[.^$]"
-_CHEAP: Final = re.compile(rf"(?:{_ATOM}|\|)*", re.DOTALL)
+_CHEAP: Final = re.compile(rf"(?:{_ATOM}|\|){{1,{_CHEAP_ATOMS}}}", re.DOTALL)
+_LITERALS: Final = re.compile(rf"(?:{_LITERAL})*")
 _TOKEN: Final = re.compile(
     rf"(?P<unicode>\\[dDwWsSbB])|(?P<end>\$)|(?P<class>{_CLASS})|(?P<atom>{_LITERAL}|{_ESCAPED}|\\t|[.^|)])"
     r"|(?P<group>\((?:\?:)?(?!\?))|(?P<repeat>[*+?]|\{\d{1,3}(?:,\d{0,3})?\})(?P<lazy>\??)",
@@ -33,7 +35,7 @@ _NOT_REPEATED: Final = ("^", "|", r"\b", r"\B")
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A pattern that compiled.
+    """A pattern. Of one that is not :attr:`is_plain`, only a worker finds out whether it compiles: that may take long.
 
     Raises:
         ToolRefusedError: from :meth:`parse`, with what is wrong and where.
@@ -51,14 +53,11 @@ class Expression:
                 f"the pattern has more than {MAX_PATTERN:,} characters; shorten it", refusal=Refusal.PATTERN
             )
         expression = cls(pattern, ignore_case)
-        try:
-            expression.compiled()
-        except (re.error, OverflowError, RecursionError, ValueError) as error:
-            raise ToolRefusedError(
-                f"the pattern is no valid regular expression: {error}. To find such text literally, put a backslash "
-                "before each of . ^ $ * + ? { } [ ] \\ | ( )",
-                refusal=Refusal.PATTERN,
-            ) from None
+        if expression.is_plain:
+            try:
+                expression.compiled()
+            except NO_PATTERN as error:
+                raise no_expression(str(error)) from None
         return expression
 
     def compiled(self) -> LineMatcher:
@@ -72,8 +71,27 @@ class Expression:
 
     @property
     def is_cheap(self) -> bool:
-        """Whether matching takes time linear in the text: without repetition and groups there is little to try."""
-        return len(self.pattern) <= _CHEAP_LENGTH and _CHEAP.fullmatch(self.pattern) is not None
+        """Whether matching takes little time: without repetition and groups, and short or literal, there is little to
+        try.
+        """
+        literal = not self.ignore_case and _LITERALS.fullmatch(self.pattern) is not None
+        return len(self.pattern) <= _CHEAP_LENGTH and (literal or _CHEAP.fullmatch(self.pattern) is not None)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it compiles fast, and whether what it matches in a part of a line it also matches in the whole line:
+        nothing looks ahead, behind or back. Only then may text be passed over that has no match before redaction.
+        """
+        return _translated(self.pattern, {}) is not None
+
+
+def no_expression(reason: str) -> ToolRefusedError:
+    """The refusal of what does not compile."""
+    return ToolRefusedError(
+        f"the pattern is no valid regular expression: {reason}. To find such text literally, put a backslash "
+        "before each of . ^ $ * + ? { } [ ] \\ | ( )",
+        refusal=Refusal.PATTERN,
+    )
 
 
 def for_ripgrep(expression: Expression) -> tuple[str, ...] | None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+from anyio import to_thread
+
 from moorage import (
     Filesystem,
     InvalidPathError,
@@ -18,7 +20,7 @@ from moorage import (
     StoragePath,
 )
 from moorage_workspace.errors import ToolRefusedError
-from moorage_workspace.searching.matching import Hit, lines_of
+from moorage_workspace.searching.barriers import Shown, shown
 from moorage_workspace.searching.places import Found, Trouble
 from moorage_workspace.searching.processes import Matcher
 from moorage_workspace.searching.windows import NotTextError, Window, windows
@@ -28,6 +30,8 @@ SHOWN: Final = 500
 
 _LEAD: Final = 100
 _CUT: Final = "…"
+_LONG: Final = 64 * 1024
+"""Characters from which on hiding secrets gets a thread, for others not to wait."""
 _GONE: Final = (PathNotFoundError, PathIsDirectoryError, InvalidPathError, NotRegularFileError)
 """What a file answers that was there when it was listed."""
 
@@ -76,9 +80,10 @@ class FileSearch:
     """How every file of a search is searched.
 
     Attributes:
-        redact: takes secrets out of a text; keeps the number of lines.
+        redact: takes secrets out of a text; keeps the number of lines. It is called in threads, too.
         context: lines to show around each match.
         limit: matching lines after which a file is left.
+        plain: the expression is, so that text without a match as it is has none when it is redacted.
     """
 
     files: Filesystem
@@ -86,6 +91,7 @@ class FileSearch:
     redact: Callable[[str], str]
     context: int
     limit: int
+    plain: bool
 
     async def search(self, found: Found) -> FileResult | None:
         """The result; ``None`` where the file is gone since it was found.
@@ -115,15 +121,15 @@ class FileSearch:
         return result
 
     async def _search_window(self, window: Window, result: FileResult) -> None:
-        hits = await self.matcher.hits_in(window.core, self.limit - result.matches)
-        if not hits:
+        left = self.limit - result.matches
+        raw_hits = await self.matcher.hits_in(window.core, left) if self.plain else []
+        if self.plain and not raw_hits:
             return
-        raw = window.before + window.core + window.after
-        shown = self.redact(raw)
-        lines = list(lines_of(shown))
-        margin = window.before.count("\n")
-        if shown != raw:
-            hits = await self._still_matching(hits, list(lines_of(window.core)), lines[margin:])
+        seen = await self._redacted(window)
+        same = self.plain and seen.core is None
+        core = window.core if seen.core is None else seen.core
+        hits = raw_hits if same else await self.matcher.hits_in(core, left)
+        lines, margin = seen.lines, window.before.count("\n")
         for number, column in hits:
             at = margin + number
             for near in range(max(0, at - self.context), min(len(lines), at + self.context + 1)):
@@ -131,16 +137,10 @@ class FileSearch:
             result.lines[window.first + number] = Line(_shown(lines[at], column), column + 1)
         result.matches += len(hits)
 
-    async def _still_matching(self, hits: list[Hit], raw: list[str], shown: list[str]) -> list[Hit]:
-        """Only what matches as it is shown: else a pattern could find out a secret piece by piece."""
-        changed = [number for number, _ in hits if shown[number] != raw[number]]
-        again = await self.matcher.hits_in("\n".join(shown[number] for number in changed) + "\n", len(changed))
-        columns = {changed[index]: column for index, column in again}
-        return [
-            (number, columns.get(number, column))
-            for number, column in hits
-            if number in columns or number not in changed
-        ]
+    async def _redacted(self, window: Window) -> Shown:
+        if len(window.before) + len(window.core) + len(window.after) < _LONG:
+            return shown(window, self.redact)
+        return await to_thread.run_sync(shown, window, self.redact)
 
 
 def _shown(line: str, column: int) -> str:

@@ -10,6 +10,15 @@ from typing import Final, Self
 MAX_LINE: Final = 1024 * 1024
 """Characters of a line that are searched; what follows them is not."""
 
+NO_PATTERN: Final = (re.error, OverflowError, RecursionError, ValueError)
+"""What compiling raises."""
+
+BARRIER: Final = "\0"
+"""What no match reaches across; no text that is searched has it of its own."""
+
+_AT_EDGES: Final = ("$", r"\b", r"\B")
+"""What may match by what is next to it, which a barrier does not tell."""
+
 Hit = tuple[int, int]
 """A line, from 0, and the column of its first match, from 0, in characters."""
 
@@ -43,15 +52,28 @@ class LineMatcher:
         return cls(re.compile(pattern, flags), None if of_text is None else re.compile(of_text, flags | re.MULTILINE))
 
     def hits_in(self, text: str, limit: int) -> list[Hit]:
-        """The first ``limit`` lines that match."""
+        """The first ``limit`` lines that match beside what barriers stand over."""
         found: list[Hit] = []
         if self.of_text is not None and self.of_text.search(text) is None:
             return found
         for number, line in enumerate(lines_of(text)):
-            match = self.of_line.search(line, 0, MAX_LINE)
+            match = self._beside_barriers(line) if BARRIER in line else self.of_line.search(line, 0, MAX_LINE)
             if match is None or (match.end() >= MAX_LINE < len(line)):
                 continue
             found.append((number, match.start()))
             if len(found) >= limit:
                 break
         return found
+
+    def _beside_barriers(self, line: str) -> re.Match[str] | None:
+        by_edges = any(map(self.of_line.pattern.__contains__, _AT_EDGES))
+        for part in _PART.finditer(line, 0, MAX_LINE):
+            start, end = part.span()
+            for match in self.of_line.finditer(line, start, end):
+                touches = match.start() == start > 0 or match.end() == end < len(line)
+                if not (by_edges and touches):
+                    return match
+        return None
+
+
+_PART: Final = re.compile(f"[^{BARRIER}]*")

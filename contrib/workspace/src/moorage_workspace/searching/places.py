@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
@@ -18,6 +18,7 @@ from moorage import (
 )
 from moorage_workspace.ignore_rules import IgnoreRules, mount_paths
 from moorage_workspace.ignoring import GITIGNORE
+from moorage_workspace.shown_names import shown_name
 from moorage_workspace.snapshots import REMEMBERED
 
 
@@ -38,18 +39,20 @@ class Selection:
 
     Attributes:
         top: the directory; a glob with a slash is about paths from there.
+        redact: takes secrets out of a text; the glob is held against names without them.
     """
 
     rules: IgnoreRules
     top: StoragePath
     hidden: bool = False
     glob: Glob | None = None
+    redact: Callable[[str], str] = str
 
     def is_visible(self, name: str) -> bool:
         return self.hidden or not name.startswith(".")
 
     def is_chosen(self, path: StoragePath) -> bool:
-        return self.glob is None or self.glob.matches(relative(path, self.top))
+        return self.glob is None or self.glob.matches(shown_name(relative(path, self.top), self.redact))
 
 
 _ROOT: Final = StoragePath("/")

@@ -16,7 +16,7 @@ from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from moorage_workspace.errors import Refusal, ToolRefusedError
-from moorage_workspace.searching.expressions import Expression
+from moorage_workspace.searching.expressions import Expression, no_expression
 from moorage_workspace.searching.frames import LENGTHS, Frame, pack, unpack
 from moorage_workspace.searching.matching import Hit
 
@@ -76,6 +76,15 @@ class Workers:
             for worker in self._all:
                 await worker.end()
 
+    async def check(self) -> None:
+        """Compile the expression, where this can take no more than its time.
+
+        Raises:
+            ToolRefusedError: it is none, or takes too long.
+        """
+        async with self._worker():
+            pass
+
     async def hits_in(self, text: str, limit: int) -> list[Hit]:
         async with self._worker() as worker:
             await worker.send(pack({"limit": limit, "left": self._left}, text.encode()))
@@ -115,8 +124,11 @@ class Workers:
         async with self._turns:
             worker = self._free.pop() if self._free else None
             if worker is None:
-                worker = await _Worker.start(self._expression)
+                worker = await _Worker.start(self._expression, self._left)
                 self._all.append(worker)
+                ready = await self._answer(worker)
+                if "invalid" in ready.fields:
+                    raise no_expression(ready.fields["invalid"])
             yield worker
             self._free.append(worker)
 
@@ -152,7 +164,7 @@ class _Worker:
         self._from = BufferedByteReceiveStream(process.stdout)
 
     @classmethod
-    async def start(cls, expression: Expression) -> Self:
+    async def start(cls, expression: Expression, left: float) -> Self:
         environment = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
         process = await anyio.open_process(
             [sys.executable, "-P", "-m", "moorage_workspace.searching.worker"],
@@ -165,7 +177,7 @@ class _Worker:
         )
         worker = cls(process)
         try:
-            await worker.send(pack(_told(expression)))
+            await worker.send(pack({**_told(expression), "left": left}))
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await worker.end()

@@ -18,12 +18,11 @@ from typing import Final
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
-from moorage_workspace.ignoring import GITIGNORE, pattern_lines
+from moorage_workspace.ignoring import GITIGNORE, LARGEST, MOST_RULES, pattern_lines
 from moorage_workspace.searching.expressions import Expression, for_ripgrep
 
 _FOUND: Final = 0
 _NOTHING_FOUND: Final = 1
-_LARGEST_RULES: Final = 1024 * 1024
 _ALWAYS: Final = ("--no-config", "--no-follow", "--no-mmap", "--no-messages", "--color=never", "--null")
 _OWN_RULES: Final = ("--no-ignore-dot", "--no-ignore-exclude", "--no-ignore-global", "--no-ignore-parent")
 _SAME_TO_BOTH: Final = re.compile(
@@ -110,8 +109,10 @@ async def _end(process: Process) -> None:
 def _same_to_both(path: Path) -> bool:
     """Whether git and ripgrep read this file alike: plain names and stars, no sets, escapes or braces."""
     try:
-        content = path.read_bytes() if path.stat().st_size <= _LARGEST_RULES else b"\\"
+        content = path.read_bytes() if path.stat().st_size < LARGEST else b"\\"
     except OSError:
+        return False
+    if content.count(b"\n") >= MOST_RULES:
         return False
     return content.isascii() and all(
         _SAME_TO_BOTH.fullmatch(line.removesuffix(b"/**")) is not None for line in pattern_lines(content)

@@ -25,6 +25,7 @@ from moorage_workspace.searching.in_order import in_order
 from moorage_workspace.searching.places import Found, Inner, Selection, Trouble, listed, parts_of_tree, relative
 from moorage_workspace.searching.processes import InProcess, Workers
 from moorage_workspace.searching.ripgrep import Ripgrep
+from moorage_workspace.shown_names import shown_name
 
 MOST_MATCHES: Final = 1_000
 _WIDTH: Final = 8
@@ -95,8 +96,10 @@ async def search(
     expression = question.expression
     limit = min(question.max_count or MOST_MATCHES + 1, MOST_MATCHES + 1)
     async with Workers(expression, most_time=question.most_time) as workers:
+        if not expression.is_plain:
+            await workers.check()
         matcher = InProcess(expression) if expression.is_cheap else workers
-        file = FileSearch(files, matcher, redact, question.context, limit)
+        file = FileSearch(files, matcher, redact, question.context, limit, expression.is_plain)
         async with aclosing(_found(files, question, workers, ripgrep)) as found:
             await in_order(found, file.search, answer.take, width=_WIDTH)
     return answer
@@ -131,13 +134,18 @@ async def _kind(files: Filesystem, path: StoragePath) -> Kind | None:
 
 
 async def _globbed(files: Filesystem, question: Question) -> AsyncGenerator[Found]:
-    """The files that the path matches as a glob, sorted as far as the store is."""
+    """The files that the path matches as a glob, sorted as far as the store is; none with a secret in its path, which
+    the glob could find out.
+    """
+    redact = question.selection.redact
     inner = Inner(_ROOT, question.selection)
     async with aclosing(files.glob(str(question.path), hidden=question.selection.hidden)) as entries:
         async for entry in entries:
-            if entry.path is not None and entry.error is not None:
+            if entry.path is None or shown_name(str(entry.path), redact) != str(entry.path):
+                continue
+            if entry.error is not None:
                 yield Trouble(entry.path, entry.error)
-            elif entry.path is not None and entry.is_file and await inner.holds(entry.path):
+            elif entry.is_file and await inner.holds(entry.path):
                 yield entry.path
 
 
@@ -164,7 +172,7 @@ async def _sieved(
     files: Filesystem, part: StoragePath, question: Question, workers: Workers, ripgrep: Ripgrep | None
 ) -> list[str] | None:
     """The files that have to be looked at, where the directory is one of this machine; relative paths, any order."""
-    if any(mount.is_below(part) for mount in mount_paths(files)):
+    if not question.expression.is_plain or any(mount.is_below(part) for mount in mount_paths(files)):
         return None
     try:
         directory = (await files.capabilities(part)).native_path

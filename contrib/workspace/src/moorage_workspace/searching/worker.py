@@ -1,8 +1,9 @@
 """The process that matches: a pattern that blows up keeps only this busy, and it can be killed.
 
 It reads frames from standard input and writes frames to standard output, see :mod:`moorage_workspace.searching.frames`.
-The first frame is the expression. It ends when its input does, or by SIGPROF when matching has used up its processor
-time (``left`` seconds of it), which no loop within the engine can put off.
+The first frame is the expression, and the first answer whether it is one. It ends when its input does, or by SIGPROF
+when compiling or matching has used up its processor time (``left`` seconds of it), which no loop within the engine can
+put off.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from itertools import islice
 from typing import Any, BinaryIO, Final
 from zlib import crc32
 
-from moorage_workspace.ignoring import GITIGNORE, REPOSITORY, IgnoreFile
+from moorage_workspace.ignoring import GITIGNORE, LARGEST, REPOSITORY, IgnoreFile
 from moorage_workspace.searching.frames import Frame, pack, read_frame
-from moorage_workspace.searching.matching import LineMatcher
+from moorage_workspace.searching.matching import NO_PATTERN, LineMatcher
 
 _AT_ONCE: Final = 256
 """Steps of a walk between two answers."""
@@ -28,7 +29,6 @@ _OTHER_WORK: Final = 1e-3
 """Seconds that a step may take without counting as matching."""
 _READ_FIRST: Final = 64 * 1024
 _LARGEST_READ: Final = 4 * 1024 * 1024
-_LARGEST_RULES: Final = 1024 * 1024
 _OPEN_DIR: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -41,7 +41,14 @@ def main(source: BinaryIO, sink: BinaryIO) -> None:
     first = read_frame(source)
     if first is None:
         return
-    expression = LineMatcher.compiled(**first.fields)
+    try:
+        with _limited(first.fields.pop("left")):
+            expression = LineMatcher.compiled(**first.fields)
+    except NO_PATTERN as error:
+        sink.write(pack({"invalid": str(error)}))
+        return
+    sink.write(pack({}))
+    sink.flush()
     while (frame := read_frame(source)) is not None:
         for answer in _answers(expression, frame):
             sink.write(pack(answer))
@@ -129,7 +136,7 @@ class _Walk:
         except FileNotFoundError:
             return chain
         try:
-            own = IgnoreFile.parse(os.read(rules, _LARGEST_RULES))
+            own = IgnoreFile.parse(os.read(rules, LARGEST))
         finally:
             os.close(rules)
         return ((len(prefix), own), *chain) if own else chain

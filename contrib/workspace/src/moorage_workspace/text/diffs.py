@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -13,12 +12,12 @@ from moorage_workspace.text.excerpts import Redact, excerpts, unchanged
 from moorage_workspace.text.line_changes import LineChange, line_changes
 from moorage_workspace.text.lines import line_end, line_start
 from moorage_workspace.text.shared_ends import shared_start
+from moorage_workspace.text.unseen import spelled_out
 
 MOST_LINES: Final = 400
 _CONTEXT: Final = 3
 _WIDTH: Final = 500
 _LEAD: Final = 100
-_UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 
 def unified_diff(
@@ -92,7 +91,7 @@ class _Line:
     def drawn(self, *, mark_ends: bool) -> str:
         if self.sign == "[":
             return f"{self.text}\n"
-        text = _UNSEEN.sub(_spelled_out, self.text)
+        text = spelled_out(self.text, keep="\t")
         mark = "␍" if mark_ends and self.ending == "\r\n" else ""
         unended = "" if self.ending else "\n\\ No newline at end of file"
         return f"{self.sign}{'…' * self.cut_before}{text}{'…' * self.cut_after}{mark}{unended}\n"
@@ -104,7 +103,7 @@ class _Drawing:
     def __init__(self, old: bytes, new: bytes, redact: Redact, max_lines: int, first_line: int) -> None:
         self._old, self._new = old, new
         self._redact = redact
-        self._most_a_side = max(1, max_lines // 4)
+        self._most, self._most_a_side = max_lines, max(1, max_lines // 4)
         self._old_numbers, self._new_numbers = _Numbers(old, first_line), _Numbers(new, first_line)
 
     def hunk(self, changes: list[LineChange]) -> list[str]:
@@ -114,6 +113,8 @@ class _Drawing:
         for change, stop in zip(changes, [*(one.old_start for one in changes[1:]), end], strict=True):
             lines += self._change(change)
             lines += self._context(change.old_end, stop)
+            if len(lines) > self._most:
+                break
         self._read(self._old, [line for line in lines if line.sign in " -"])
         self._read(self._new, [line for line in lines if line.sign == "+"])
         mark_ends = len({line.ending for line in lines} - {""}) > 1
@@ -195,10 +196,3 @@ def _on(data: bytes, start: int, lines: int) -> int:
     for _ in range(lines):
         start = line_end(data, start)
     return start
-
-
-def _spelled_out(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"<U+{code:04X}>"

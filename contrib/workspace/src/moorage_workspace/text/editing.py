@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Final
 
 from moorage_workspace.reads import Replaced
@@ -13,6 +13,13 @@ from moorage_workspace.text.pieces import Pieces
 from moorage_workspace.text.shared_ends import shared_end, shared_start
 
 SHOWN_MATCHES: Final = 20
+MOST_PLACES: Final = 100_000
+"""That are replaced at once; each takes memory and time of its own."""
+_TRIED: Final = 1_000
+"""Places that are looked at for one that is shown; each may take as long as comparing the whole old text."""
+_COPIED: Final = 256
+"""Bytes up to which a part is copied, since a view of them takes no less memory."""
+_JOINED: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,10 @@ class NotFound:
 
 @dataclass(frozen=True, slots=True)
 class NotUnique:
-    """The old text is there ``count`` times, overlapping ones included; ``lines`` has the first of them."""
+    """The old text is there ``count`` times, overlapping ones included; ``lines`` has the first of them.
+
+    Beyond :data:`MOST_PLACES`, which are not counted further, ``count`` is one more.
+    """
 
     count: int
     lines: tuple[int, ...]
@@ -55,14 +65,34 @@ class TooLarge:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class TooMany:
+    """The old text is there more than :data:`MOST_PLACES` times."""
+
+
+Shows = Callable[[int, int], bool]
+"""Whether all bytes from the first offset to the second may be seen."""
+
+
+def _shows_all(start: int, end: int) -> bool:
+    return True
+
+
 def edit(
-    data: bytes, old: str, new: str, *, replace_all: bool = False, max_size: int | None = None
-) -> Edit | NotFound | NotUnique | TooLarge:
+    data: bytes,
+    old: str,
+    new: str,
+    *,
+    replace_all: bool = False,
+    max_size: int | None = None,
+    shows: Shows = _shows_all,
+) -> Edit | NotFound | NotUnique | TooLarge | TooMany:
     """Put ``new`` in the place of ``old``, which must be there exactly once unless ``replace_all``.
 
     A ``\\n`` in ``old`` matches ``\\r\\n``, too, each on its own, and a ``\\n`` in ``new`` becomes what ends lines at
     that place; a text with ``\\r`` in it is taken as it is. A byte order mark stays as it is, in neither text is it
-    needed. Nothing in ``new`` has a special meaning. ``data`` is UTF-8.
+    needed. Nothing in ``new`` has a special meaning. ``data`` is UTF-8. What ``shows`` denies counts as not there, so
+    that no answer tells whether a text was guessed.
     """
     mark = len(UTF8_BOM) if data.startswith(UTF8_BOM) else 0
     if mark:
@@ -72,28 +102,56 @@ def edit(
         return NotFound()
     crlf = ("\n" in old or "\n" in new) and _has_crlf(data)
     text = _Searched(data, flattened=crlf and b"\n" in needle and b"\r" not in needle)
-    found = text.matches(needle, mark, overlapping=not replace_all)
-    first = list(islice(found, 2))
-    if len(first) > 1 and not replace_all:
-        return _not_unique(text, data, needle, mark)
-    if not first:
+    growth = len(new.encode()) + new.count("\n") - len(needle)
+    if max_size is not None and len(data) + growth > max_size:
+        return TooLarge(len(data) + growth)
+    search = _Search(text, needle, mark, shows)
+    found = search.every() if replace_all else list(islice(search.overlapping(), 2))
+    if found is None:
+        return TooMany()
+    if not found:
         return NotFound()
-    places = text.count(needle) if replace_all else 1
-    size = len(data) + places * (len(new.encode()) + new.count("\n") - len(needle))
+    if len(found) > 1 and not replace_all:
+        return _not_unique(search, data)
+    size = len(data) + len(found) * growth
     if max_size is not None and size > max_size:
         return TooLarge(size)
     put = _LineEnds(data, old, new).at if crlf and "\n" in new and "\r" not in new else _as_it_is(new.encode())
-    return _replaced(data, text.spans(chain(first, found)), put)
+    return _replaced(data, found, put)
 
 
-def _not_unique(text: _Searched, data: bytes, needle: bytes, mark: int) -> NotUnique:
-    first = list(text.spans(islice(text.matches(needle, mark, overlapping=True), SHOWN_MATCHES)))
+def _not_unique(search: _Search, data: bytes) -> NotUnique:
+    first = list(islice(search.overlapping(), SHOWN_MATCHES))
     lines: list[int] = []
     line, at = 1, 0
     for start, _ in first:
         line, at = line + data.count(b"\n", at, start), start
         lines.append(line)
-    return NotUnique(max(text.count(needle), len(first)), tuple(dict.fromkeys(lines)))
+    every = search.every()
+    count = MOST_PLACES + 1 if every is None else max(len(every), len(first))
+    return NotUnique(count, tuple(dict.fromkeys(lines)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Where a text is that may be seen, as spans of the content."""
+
+    text: _Searched
+    needle: bytes
+    start: int
+    shows: Shows
+
+    def every(self) -> list[tuple[int, int]] | None:
+        """Those apart from each other; ``None`` where there are more than :data:`MOST_PLACES`."""
+        found = list(islice(self.text.matches(self.needle, self.start, overlapping=False), MOST_PLACES + 1))
+        return None if len(found) > MOST_PLACES else list(self._shown(iter(found)))
+
+    def overlapping(self) -> Iterator[tuple[int, int]]:
+        """All among the first :data:`_TRIED` places."""
+        return self._shown(islice(self.text.matches(self.needle, self.start, overlapping=True), _TRIED))
+
+    def _shown(self, found: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        return (span for span in self.text.spans(found) if self.shows(*span))
 
 
 class _Searched:
@@ -102,9 +160,6 @@ class _Searched:
     def __init__(self, data: bytes, *, flattened: bool) -> None:
         self._raw = data
         self._flat = data.replace(b"\r\n", b"\n") if flattened else data
-
-    def count(self, needle: bytes) -> int:
-        return self._flat.count(needle)
 
     def matches(self, needle: bytes, start: int, *, overlapping: bool) -> Iterator[tuple[int, int]]:
         """Spans of the searched form."""
@@ -137,9 +192,9 @@ class _Searched:
         return raw
 
 
-def _replaced(data: bytes, spans: Iterator[tuple[int, int]], put: Callable[[int, int], bytes]) -> Edit:
+def _replaced(data: bytes, spans: Iterable[tuple[int, int]], put: Callable[[int, int], bytes]) -> Edit:
     view = memoryview(data)
-    pieces: list[bytes | memoryview] = []
+    parts = _Parts()
     replaced: list[Replaced] = []
     texts: list[bytes] = []
     at = 0
@@ -147,12 +202,39 @@ def _replaced(data: bytes, spans: Iterator[tuple[int, int]], put: Callable[[int,
         text = put(start, end)
         if start == 0:
             text = text.removeprefix(UTF8_BOM)
-        pieces += (view[at:start], text)
+        parts.add(view[at:start])
+        parts.add(text)
         replaced.append(Replaced(start, end, len(text)))
         texts.append(text)
         at = end
-    pieces.append(view[at:])
-    return Edit(Pieces(pieces), tuple(replaced), tuple(texts))
+    parts.add(view[at:])
+    return Edit(parts.pieces(), tuple(replaced), tuple(texts))
+
+
+class _Parts:
+    """Collects the parts of a content; short ones become one."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes | memoryview] = []
+        self._short = bytearray()
+
+    def add(self, part: bytes | memoryview) -> None:
+        if len(part) > _COPIED:
+            self._flush()
+            self._parts.append(part)
+            return
+        self._short += part
+        if len(self._short) >= _JOINED:
+            self._flush()
+
+    def pieces(self) -> Pieces:
+        self._flush()
+        return Pieces(self._parts)
+
+    def _flush(self) -> None:
+        if self._short:
+            self._parts.append(bytes(self._short))
+            self._short.clear()
 
 
 def _has_crlf(data: bytes) -> bool:
@@ -174,6 +256,7 @@ class _LineEnds:
         self._lines = new.encode().split(b"\n")
         self._before = old.count("\n", 0, before)
         self._after = old.count("\n", len(old) - after)
+        self._made: dict[bytes, bytes] = {}
 
     def at(self, start: int, end: int) -> bytes:
         """The text as it stands in place of the bytes ``[start, end)``."""
@@ -185,7 +268,8 @@ class _LineEnds:
         count = len(self._lines) - 1 - self._before - self._after
         middle = [*inner[:count], *inner[-1:] * (count - len(inner))]
         ends = [*there[: self._before], *middle, *there[after:], b""]
-        return b"".join(part for pair in zip(self._lines, ends, strict=True) for part in pair)
+        text = b"".join(part for pair in zip(self._lines, ends, strict=True) for part in pair)
+        return self._made.setdefault(text, text)
 
     def _near(self, start: int, end: int) -> bytes:
         at = self._data.find(b"\n", end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from moorage_workspace.text.shared_ends import shared_end, shared_start
@@ -31,12 +31,19 @@ def excerpt(data: bytes, start: int, end: int, redact: Redact) -> str:
 
 def excerpts(data: bytes, spans: Iterable[tuple[int, int]], redact: Redact) -> list[str]:
     """:func:`excerpt` of every span, in order; near ones are redacted in one go."""
-    pieces = list(spans)
-    if not pieces:
-        return []
-    if pieces[-1][1] - pieces[0][0] <= _AT_ONCE:
-        return _cut(data, pieces, redact)
-    return [text for piece in pieces for text in _cut(data, [piece], redact)]
+    return [text for cluster in _clusters(spans) for text in _cut(data, cluster, redact)]
+
+
+def _clusters(spans: Iterable[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    """Spans whose surroundings touch, as far as they fit into one go."""
+    cluster: list[tuple[int, int]] = []
+    for start, end in spans:
+        if cluster and (start - cluster[-1][1] > 2 * REACH or end - cluster[0][0] > _AT_ONCE):
+            yield cluster
+            cluster = []
+        cluster.append((start, end))
+    if cluster:
+        yield cluster
 
 
 def _cut(data: bytes, spans: list[tuple[int, int]], redact: Redact) -> list[str]:

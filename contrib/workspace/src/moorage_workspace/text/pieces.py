@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 
 class Pieces:
     """Bytes that follow each other, some of them views of other bytes. ``bytes(pieces)`` puts them together."""
 
-    __slots__ = ("_parts", "_size")
+    __slots__ = ("_ends", "_parts")
 
     def __init__(self, parts: Iterable[bytes | memoryview] = ()) -> None:
         self._parts = tuple(parts)
-        self._size = sum(map(len, self._parts))
+        self._ends = tuple(accumulate(map(len, self._parts)))
 
     def __len__(self) -> int:
-        return self._size
+        return self._ends[-1] if self._ends else 0
 
     def __bytes__(self) -> bytes:
         return b"".join(self._parts)
@@ -23,11 +25,12 @@ class Pieces:
     def part(self, start: int, end: int) -> bytes:
         """The bytes ``[start, end)``."""
         found: list[bytes | memoryview] = []
-        at = 0
-        for part in self._parts:
-            if at < end and at + len(part) > start:
-                found.append(part[max(0, start - at) : end - at])
-            at += len(part)
+        for number in range(bisect_right(self._ends, start), len(self._parts)):
+            part = self._parts[number]
+            at = self._ends[number] - len(part)
+            if at >= end:
+                break
+            found.append(part[max(0, start - at) : end - at])
         return b"".join(found)
 
     def chunks(self, size: int) -> Iterator[bytes]:

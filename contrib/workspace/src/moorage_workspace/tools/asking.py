@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, cast
 
 import anyio
 
@@ -12,24 +14,45 @@ from moorage_workspace.approval import Approval, ApprovalRequest, ApprovalRule, 
 from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.results import Change, Plan
 from moorage_workspace.text.diffs import unified_diff
+from moorage_workspace.text.unseen import spelled_out
 from moorage_workspace.tools.call import ToolCall
+from moorage_workspace.tools.covering import is_covered
+from moorage_workspace.tools.leading import link_on, place, told
+from moorage_workspace.tools.paths import is_tree
 from moorage_workspace.tools.tool import Arguments, Targets
 
 _UNASKED = "do not try it again unless you are asked to"
+_AT_ONCE: Final = 64 * 1024
+"""Bytes to draw without a thread, beyond which the other calls would notice."""
 
 
-async def approved(call: ToolCall, arguments: Arguments, targets: Targets, plan: Plan) -> None:
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """What an approval rests on.
+
+    Attributes:
+        plan: that was shown.
+        places: where each target led.
+        by_rule: a kept rule answered.
+    """
+
+    plan: Plan
+    places: tuple[tuple[str, ...], ...]
+    by_rule: bool
+
+
+async def approved(call: ToolCall, arguments: Arguments, targets: Targets, plan: Plan) -> Agreed:
     """Return once this call may happen: by a rule that was kept, or by an answer.
 
     Raises:
         ToolRefusedError: refused, not answered in time, or nobody is there to ask.
     """
-    paths = targets.writes or targets.reads
-    given = arguments.model_dump()
-    if await _is_covered(call, paths, given):
-        return
-    rule = suggested_rule(call.key, paths, given)
-    answer = await _answer(call, _request(call, paths, given, plan, rule))
+    paths, given = _paths(targets), arguments.model_dump()
+    places = await _places(call, paths)
+    if await is_covered(call, paths, given, plan):
+        return Agreed(plan, places, by_rule=True)
+    rule = suggested_rule(call.key, paths, given, whole_directories=is_tree(plan))
+    answer = await _answer(call, await _request(call, paths, given, plan, rule))
     if not answer.approved:
         why = f": {call.gate.redact(answer.reason)}" if answer.reason else ""
         raise ToolRefusedError(
@@ -37,24 +60,66 @@ async def approved(call: ToolCall, arguments: Arguments, targets: Targets, plan:
         )
     if answer.keep:
         call.session.rules.keep(rule)
+    return Agreed(plan, places, by_rule=False)
 
 
-def _request(
+async def still_holds(call: ToolCall, arguments: Arguments, targets: Targets, plan: Plan, agreed: Agreed) -> bool:
+    """Whether the plan made under the lock is the one that was agreed to, and leads to the same places."""
+    paths = _paths(targets)
+    if plan.basis != agreed.plan.basis or await _places(call, paths) != agreed.places:
+        return False
+    return not agreed.by_rule or await is_covered(call, paths, arguments.model_dump(), plan)
+
+
+def _paths(targets: Targets) -> tuple[StoragePath, ...]:
+    return (*targets.reads, *targets.writes)
+
+
+async def _places(call: ToolCall, paths: tuple[StoragePath, ...]) -> tuple[tuple[str, ...], ...]:
+    return tuple([await place(call, path) for path in paths])
+
+
+async def _request(
     call: ToolCall, paths: tuple[StoragePath, ...], given: Mapping[str, object], plan: Plan, rule: ApprovalRule
 ) -> ApprovalRequest:
-    shown = cast("dict[str, object]", call.gate.redact_data(given))
+    links = dict.fromkeys([await link_on(call, path) for path in paths])
+    summary = "; ".join([plan.summary, *[await told(call, link) for link in links if link is not None]])
+    draw = partial(_drawn, call, paths, given, replace(plan, summary=summary), rule)
+    texts = sum(len(value) for value in given.values() if isinstance(value, str))
+    size = texts + sum(len(part) for change in plan.changes for part in (change.before, change.after) if part)
+    return draw() if size <= _AT_ONCE else await anyio.to_thread.run_sync(draw)
+
+
+def _drawn(
+    call: ToolCall, paths: tuple[StoragePath, ...], given: Mapping[str, object], plan: Plan, rule: ApprovalRule
+) -> ApprovalRequest:
+    redact = call.gate.redact
     return ApprovalRequest(
         tool=call.name,
         key=call.key,
-        paths=tuple(call.gate.redact(str(path)) for path in paths),
-        arguments=shown,
-        summary=call.gate.redact(plan.summary),
-        diff=call.gate.redact("".join(_diff(call, change) for change in plan.changes)),
+        paths=tuple(spelled_out(redact(str(path))) for path in paths),
+        arguments=cast("dict[str, object]", _legible(call.gate.redact_data(given))),
+        summary=spelled_out(redact(plan.summary)),
+        diff=spelled_out(redact("".join(_diff(call, change) for change in plan.changes)), keep="\n\t"),
         byte_count=sum(len(change.after or b"") for change in plan.changes),
-        rule=call.gate.redact(str(rule)),
+        rule=spelled_out(redact(str(rule))),
         session_id=call.session.id,
         context=call.session.context,
     )
+
+
+def _legible(value: object) -> object:
+    """JSON-compatible data with the characters spelled out that a reader would not see."""
+    match value:
+        case str():
+            return spelled_out(value, keep="\n\t")
+        case list():
+            return [_legible(one) for one in cast("list[object]", value)]
+        case dict():
+            fields = cast("dict[str, object]", value)
+            return {spelled_out(name): _legible(one) for name, one in fields.items()}
+        case _:
+            return value
 
 
 def _diff(call: ToolCall, change: Change) -> str:
@@ -62,26 +127,6 @@ def _diff(call: ToolCall, change: Change) -> str:
         return f"--- {change.path}\n+++ {change.path}\nthe old content is too large to be shown\n"
     after = None if change.after is None else bytes(change.after)
     return unified_diff(str(change.path), change.before, after, redact=call.gate.redact)
-
-
-async def _is_covered(call: ToolCall, paths: tuple[StoragePath, ...], given: Mapping[str, object]) -> bool:
-    for rule in call.session.rules:
-        if rule.tool != call.key:
-            continue
-        if rule.below is None:
-            if not paths and rule.command == given.get("command"):
-                return True
-        elif paths and await _all_below(call, paths, rule.below):
-            return True
-    return False
-
-
-async def _all_below(call: ToolCall, paths: tuple[StoragePath, ...], directory: StoragePath) -> bool:
-    """Both as written and as stored: a link does not lead a rule elsewhere."""
-    if not all(path.is_within(directory) for path in paths):
-        return False
-    holder = (await call.lineage(directory))[0]
-    return all([holder in await call.lineage(path) for path in paths])
 
 
 async def _answer(call: ToolCall, request: ApprovalRequest) -> Approval:

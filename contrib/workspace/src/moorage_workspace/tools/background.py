@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Final, Literal, Protocol, cast
 
 import anyio
 
 from moorage import ConfigError
 from moorage_workspace.errors import SandboxError
-from moorage_workspace.redaction import Gate
+from moorage_workspace.redaction import Gate, StreamGate
 from moorage_workspace.sandbox.detached import start_detached
 from moorage_workspace.sandbox.port import CommandResult, Processes
+from moorage_workspace.tools.steps import Steps
 
 _log: Final = logging.getLogger("moorage.workspace")
+_SLICE: Final = 1 << 16
+"""Characters that are redacted at once."""
+_BACKLOG: Final = 1 << 20
+"""Characters that may wait for their redaction before the process has to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,11 @@ def listening(option: object) -> BackgroundProcesses:
 
 
 class Listener:
-    """Passes what one process says to the application; what comes before its pid is known waits for that."""
+    """Passes what one process says to the application, in order, once its pid is known.
+
+    Redaction is done in a worker thread, slice by slice, because it takes time in proportion to what a process says.
+    One that says more than is redacted meanwhile is to wait: see what :meth:`on_stdout` returns.
+    """
 
     def __init__(self, wanted: BackgroundProcesses, gate: Gate) -> None:
         self.over = anyio.Event()
@@ -90,7 +100,7 @@ class Listener:
         self._gate = gate
         self._out, self._err = gate.stream(), gate.stream()
         self._pid: int | None = None
-        self._waiting: list[Callable[[int], None]] = []
+        self._steps = Steps(_BACKLOG)
 
     @property
     def pid(self) -> int | None:
@@ -98,40 +108,49 @@ class Listener:
 
     def begin(self, pid: int) -> None:
         self._pid = pid
-        waiting, self._waiting = self._waiting, []
-        for tell in waiting:
-            tell(pid)
+        start_detached(self._steps.run)
 
-    def on_stdout(self, text: str) -> None:
-        self._data(self._wanted.on_stdout, self._out.feed(text))
+    def on_stdout(self, text: str) -> Awaitable[object] | None:
+        """What it returns is done once there is room for more; nothing is lost where nobody awaits it."""
+        return self._feed(self._wanted.on_stdout, self._out, text)
 
-    def on_stderr(self, text: str) -> None:
-        self._data(self._wanted.on_stderr, self._err.feed(text))
+    def on_stderr(self, text: str) -> Awaitable[object] | None:
+        return self._feed(self._wanted.on_stderr, self._err, text)
 
     def on_exit(self, result: CommandResult) -> None:
-        self._data(self._wanted.on_stdout, self._out.finish())
-        self._data(self._wanted.on_stderr, self._err.finish())
+        self._steps.add(lambda: self._data(self._wanted.on_stdout, self._out.finish()))
+        self._steps.add(lambda: self._data(self._wanted.on_stderr, self._err.finish()))
+        self._steps.add(lambda: self._exit(result))
+        self._steps.close()
         self.over.set()
+
+    def _feed(self, callback: OnData | None, stream: StreamGate, text: str) -> Awaitable[object] | None:
+        def show(piece: str) -> Callable[[], object] | None:
+            return self._data(callback, stream.feed(piece))
+
+        for piece in _slices(text):
+            self._steps.add(partial(show, piece), len(piece))
+        return self._steps.room
+
+    def _data(self, callback: OnData | None, text: str) -> Callable[[], object] | None:
+        if callback is None or not text:
+            return None
+        return lambda: callback(text, ProcessEvent(cast("int", self._pid)))
+
+    def _exit(self, result: CommandResult) -> Callable[[], object] | None:
         on_exit = self._wanted.on_exit
-        if on_exit is not None:
-            stdout, stderr = self._gate.redact(result.stdout), self._gate.redact(result.stderr)
-            self._tell(lambda pid: on_exit(ProcessEvent(pid, result.exit_code, stdout, stderr)))
+        if on_exit is None:
+            return None
+        stdout, stderr = self._redacted(result.stdout), self._redacted(result.stderr)
+        return lambda: on_exit(ProcessEvent(cast("int", self._pid), result.exit_code, stdout, stderr))
 
-    def _data(self, callback: OnData | None, text: str) -> None:
-        if callback is not None and text:
-            self._tell(lambda pid: callback(text, ProcessEvent(pid)))
+    def _redacted(self, text: str) -> str:
+        stream = self._gate.stream()
+        return "".join([*map(stream.feed, _slices(text)), stream.finish()])
 
-    def _tell(self, tell: Callable[[int], None]) -> None:
-        def safely(pid: int) -> None:
-            try:
-                tell(pid)
-            except Exception:
-                _log.exception("a function of background_processes failed")
 
-        if self._pid is None:
-            self._waiting.append(safely)
-        else:
-            safely(self._pid)
+def _slices(text: str) -> Iterator[str]:
+    return (text[start : start + _SLICE] for start in range(0, len(text), _SLICE))
 
 
 def end_when(event: AbortEvent, listener: Listener, processes: Processes) -> None:

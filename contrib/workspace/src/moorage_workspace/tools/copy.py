@@ -12,13 +12,15 @@ from moorage_workspace.results import Output, Plan
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
 from moorage_workspace.tools.paths import explained, remember
-from moorage_workspace.tools.placing import Expected, Placing, check_source, looked_at, planned
+from moorage_workspace.tools.placing import Expected, Placing, check_merge, check_source, looked_at, planned
 from moorage_workspace.tools.tool import Annotations, Needs, Targets, Tool
 
 
 class Copy(Placing):
     recursive: bool = Field(
-        False, description="Copy a directory with everything in it; it merges into an existing one."
+        False,
+        description="Copy a directory with everything in it; with overwrite also into an existing one, of which it "
+        "replaces no file.",
     )
 
 
@@ -37,6 +39,7 @@ async def _plan(call: ToolCall, arguments: Copy) -> Plan:
     ends = await looked_at(call, arguments, follow=True)
     if ends.seen.is_dir and not arguments.recursive:
         raise PathIsDirectoryError("is a directory; recursive copies it with everything in it", path=str(ends.source))
+    await check_merge(call, ends)
     return await planned(call, ends, "copy")
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import aclosing
 from typing import Final
 
 from pydantic import Field
 
 from moorage import UNSET, DirectoryNotEmptyError, Kind, PathNotFoundError, StaleFileError, Stat, StoragePath
+from moorage_workspace.errors import FileReadRequiredError
 from moorage_workspace.results import Output, Plan
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
@@ -24,10 +26,13 @@ class Delete(Arguments):
 
 
 def _describe(options: Mapping[str, object]) -> str:
-    return (
+    parts = [
         "Remove a file, or a directory: an empty one, or with recursive everything in it. Of a link only the link "
         "goes. There is no way back. The root and mount points cannot be removed."
-    )
+    ]
+    if options.get("require_read_before_write"):
+        parts.append("Every file that goes must have been read to its end first.")
+    return " ".join(parts)
 
 
 def _targets(call: ToolCall, arguments: Delete) -> Targets:
@@ -55,9 +60,29 @@ async def _plan_directory(call: ToolCall, path: StoragePath, *, recursive: bool)
                 "the directory is not empty; recursive deletes it with all of it", path=str(path)
             )
         return Plan(f"delete the empty directory {path}", basis={str(path): _DIRECTORY})
+    if call.read_required:
+        await _require_read(call, path)
     content = await content_of(call.files, path)
     what = f"the empty directory {path}" if content.is_empty else f"the directory {path} and {content}"
-    return Plan(f"delete {what}", basis={str(path): f"{_DIRECTORY}, {content}"})
+    return Plan(f"delete {what}", basis={str(path): content.basis})
+
+
+async def _require_read(call: ToolCall, directory: StoragePath) -> None:
+    """Refuse where a file below was not read to its end, or changed since.
+
+    Raises:
+        FileReadRequiredError: it names the first one.
+    """
+    async with aclosing(call.files.scan_dir(directory, recursive=True)) as entries:
+        async for entry in entries:
+            if entry.is_dir or entry.path is None or entry.kind is Kind.LINK:
+                continue
+            record = call.session.reads.get(await call.identity(entry.path))
+            if record is None or not record.whole or record.version != (await call.files.stat(entry.path)).version:
+                raise FileReadRequiredError(
+                    f"read every file below it first; {entry.path} was not read to its end as it is now",
+                    path=str(directory),
+                )
 
 
 async def _act(call: ToolCall, arguments: Delete, plan: Plan) -> Output:
@@ -93,4 +118,5 @@ DELETE: Final = Tool(
     targets=_targets,
     plan=_plan,
     act=_act,
+    replaces=True,
 )

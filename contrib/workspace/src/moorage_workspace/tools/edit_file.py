@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import anyio.to_thread
 from pydantic import Field
 
 from moorage import UNSET, PathNotFoundError, Stat, StoragePath, Unset
 from moorage_workspace.errors import Refusal, ToolRefusedError
+from moorage_workspace.reads import ReadRecord, Span, digest_of, seen_after
+from moorage_workspace.redaction import MASK
 from moorage_workspace.results import Change, Kept, Output, Plan
 from moorage_workspace.text.diffs import unified_diff
-from moorage_workspace.text.editing import Edit, NotFound, NotUnique, TooLarge, edit, first_lines
+from moorage_workspace.text.editing import MOST_PLACES, Edit, NotFound, NotUnique, TooLarge, TooMany, edit, first_lines
 from moorage_workspace.text.encodings import Verdict, judge_whole
-from moorage_workspace.text.excerpts import REACH, excerpt
+from moorage_workspace.text.excerpts import REACH, Redact, excerpt
+from moorage_workspace.text.hidden import Hidden, uncovers
 from moorage_workspace.text.lines import line_end, line_start, split_lines
 from moorage_workspace.text.nearest import Nearest, is_numbered, nearest
 from moorage_workspace.text.pieces import Pieces
@@ -26,8 +29,14 @@ from moorage_workspace.tools.missing import not_found
 from moorage_workspace.tools.tool import Annotations, Arguments, Needs, Targets, Tool
 from moorage_workspace.tools.write_file import encoded, require_writable
 
+T = TypeVar("T")
+
 _AT_ONCE: Final = 256 * 1024
 """Bytes up to which the work is not worth a thread."""
+_FEW: Final = 1_000
+"""Places up to which it is not."""
+_HINTED: Final = 16 * 1024 * 1024
+"""Bytes up to which the nearest lines are looked for: in what is shown, which takes some times the memory."""
 _IN_ONE_PIECE: Final = 8 * 1024 * 1024
 """Bytes up to which a content is put together to be written; more is streamed, which costs less than the copy."""
 _CHUNK: Final = 4 * 1024 * 1024
@@ -48,6 +57,14 @@ class EditPlan(Plan):
     """A plan that knows the spans that it replaces."""
 
     edit: Edit = field(default=Edit(Pieces(), (), ()), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Uncovering:
+    """The edit would take the mask off a secret."""
+
+
+_Refused = NotUnique | TooLarge | TooMany | Verdict | _Uncovering
 
 
 def _describe(options: Mapping[str, object]) -> str:
@@ -71,19 +88,13 @@ async def _plan(call: ToolCall, arguments: EditFile) -> EditPlan:
     most = cast("int", call.options["max_edit_bytes"])
     stat, data = await _content(call, path, most)
     await require_writable(call, path)
-    work = partial(_edited, data, arguments.old_string, arguments.new_string, arguments.replace_all, most)
-    done = work() if len(data) <= _AT_ONCE else await anyio.to_thread.run_sync(work)
-    match done:
-        case Edit():
-            await call.require_seen(path, [(part.start, part.end) for part in done.replaced])
-        case Verdict():
-            raise _not_text(done, arguments.path)
-        case NotFound():
-            raise await _no_match(call, arguments, data)
-        case NotUnique():
-            raise _not_unique(done, arguments.path)
-        case TooLarge():
-            raise _too_large(done.size, most, arguments.path)
+    work = partial(_edited, data, arguments, most, call.redact)
+    done = await _worked(work, at_once=len(data) <= _AT_ONCE and not arguments.replace_all)
+    if isinstance(done, NotFound):
+        raise await _no_match(call, arguments, data)
+    if not isinstance(done, Edit):
+        raise _refused(done, most, arguments.path)
+    await call.require_seen(path, ((part.start, part.end) for part in done.replaced))
     if not done.alters(data):
         raise ToolRefusedError("the edit would change nothing: line ends and byte order marks are kept as they are")
     places = len(done.replaced)
@@ -99,10 +110,13 @@ async def _act(call: ToolCall, arguments: EditFile, plan: Plan) -> Output:
     assert isinstance(plan, EditPlan)  # noqa: S101 (it comes from _plan)
     change, done = plan.changes[0], plan.edit
     path, before = change.path, change.before or b""
+    at_once = len(before) <= _AT_ONCE and len(done.replaced) <= _FEW
+    identity = await call.held_identity(path)
+    seen = partial(_seen, call.session.reads.get(identity), done)
+    spans, digest = await _worked(seen, at_once=at_once)
     stat = await _written(call, path, done.content, UNSET if change.version is None else change.version)
-    call.session.reads.edited(await call.held_identity(path), path, stat, done.replaced, done.content)
-    work = partial(_short_diff, call, path, before, done)
-    lines, diff = work() if len(before) <= _AT_ONCE else await anyio.to_thread.run_sync(work)
+    call.session.reads.edited(identity, path, stat, spans, digest)
+    lines, diff = await _worked(partial(_short_diff, call, path, before, done), at_once=at_once)
     places = len(done.replaced)
     where = _listed(lines) + (" and on" if places > len(lines) else "")
     head = f"Edited {path}: {places:,} {'replacement' if places == 1 else 'replacements'} at {where}"
@@ -165,11 +179,46 @@ async def _content(call: ToolCall, path: StoragePath, most: int) -> tuple[Stat, 
         raise await not_found(call, path, error) from None
 
 
-def _edited(
-    data: bytes, old: str, new: str, replace_all: bool, most: int
-) -> Edit | NotFound | NotUnique | TooLarge | Verdict:
+async def _worked(work: Callable[[], T], *, at_once: bool) -> T:
+    return work() if at_once else await anyio.to_thread.run_sync(work)
+
+
+def _edited(data: bytes, arguments: EditFile, most: int, redact: Redact) -> Edit | NotFound | _Refused:
     verdict = judge_whole(data)
-    return edit(data, old, new, replace_all=replace_all, max_size=most) if verdict.is_text else verdict
+    if not verdict.is_text:
+        return verdict
+    shows = Hidden(data, redact).shows
+    old, new, every = arguments.old_string, arguments.new_string, arguments.replace_all
+    done = edit(data, old, new, replace_all=every, max_size=most, shows=shows)
+    uncovering = isinstance(done, Edit) and uncovers(data, done.replaced, done.content, redact)
+    return _Uncovering() if uncovering else done
+
+
+def _seen(record: ReadRecord | None, done: Edit) -> tuple[tuple[Span, ...], str | None]:
+    return seen_after(record, done.replaced), digest_of(done.content)
+
+
+def _refused(done: _Refused, most: int, path: str) -> ToolRefusedError:
+    match done:
+        case Verdict():
+            return _not_text(done, path)
+        case NotUnique():
+            return _not_unique(done, path)
+        case TooLarge():
+            return _too_large(done.size, most, path)
+        case TooMany():
+            return ToolRefusedError(
+                f"old_string occurs more than {MOST_PLACES:,} times, which is too often to replace; "
+                "make it longer, so that fewer places match, or write the whole file",
+                refusal=Refusal.TOO_LARGE,
+                path=path,
+            )
+        case _Uncovering():
+            return ToolRefusedError(
+                "after this edit something that is masked now could be read; leave what stands beside it as it is",
+                refusal=Refusal.MASKED_CONTENT,
+                path=path,
+            )
 
 
 def _not_text(verdict: Verdict, path: str) -> ToolRefusedError:
@@ -185,9 +234,10 @@ def _too_large(size: int, most: int, path: str) -> ToolRefusedError:
 
 
 def _not_unique(found: NotUnique, path: str) -> ToolRefusedError:
+    times = f"{found.count:,}" if found.count <= MOST_PLACES else f"more than {MOST_PLACES:,}"
     on = "and on" if found.count > len(found.lines) else ""
     return ToolRefusedError(
-        f"old_string occurs {found.count:,} times, at {_listed(found.lines)} {on}".rstrip()
+        f"old_string occurs {times} times, at {_listed(found.lines)} {on}".rstrip()
         + "; add surrounding lines to make it unique, or set replace_all",
         refusal=Refusal.NOT_UNIQUE,
         path=path,
@@ -195,16 +245,28 @@ def _not_unique(found: NotUnique, path: str) -> ToolRefusedError:
 
 
 async def _no_match(call: ToolCall, arguments: EditFile, data: bytes) -> ToolRefusedError:
-    work = partial(nearest, data, arguments.old_string)
-    near = work() if len(data) <= _AT_ONCE else await anyio.to_thread.run_sync(work)
+    work = partial(_nearest, data, arguments.old_string, call.redact)
+    shown, near = await _worked(work, at_once=len(data) <= _AT_ONCE)
     if is_numbered(arguments.old_string):
         said = "; leave out the line numbers and arrows, they are not part of the file"
+    elif len(data) > _HINTED:
+        said = "; read the file again"
     elif near is None:
         said = ", nor is anything like it; read the file again"
     else:
         differs = f"they differ in {' and '.join(near.differences)}" if near.differences else "their words differ"
-        said = f"; nearest is this, {differs}:\n{_numbered(call, data, near)}\nCopy the text exactly as it is there."
+        lines = _numbered(call, shown, near)
+        masked = " What is masked cannot be matched." if MASK in lines else ""
+        said = f"; nearest is this, {differs}:\n{lines}\nCopy the text exactly as it is there.{masked}"
     return ToolRefusedError(f"old_string is not in the file{said}", refusal=Refusal.NO_MATCH, path=arguments.path)
+
+
+def _nearest(data: bytes, old: str, redact: Redact) -> tuple[bytes, Nearest | None]:
+    """The content as it is shown, and what comes nearest there: what is hidden must not decide it."""
+    if len(data) > _HINTED:
+        return b"", None
+    shown = redact(data.decode()).encode()
+    return shown, nearest(shown, old)
 
 
 def _numbered(call: ToolCall, data: bytes, near: Nearest) -> str:

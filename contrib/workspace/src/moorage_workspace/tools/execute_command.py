@@ -51,7 +51,10 @@ def _targets(call: ToolCall, arguments: ExecuteCommand) -> Targets:
 async def _plan(call: ToolCall, arguments: ExecuteCommand) -> Plan:
     where = f" in {arguments.cwd}" if arguments.cwd is not None else ""
     how = "run in the background" if arguments.background else "run"
-    return Plan(f"{how}{where}: {call.redact(arguments.command)[:_LONGEST_SUMMARY]}")
+    command = call.redact(arguments.command)
+    left_out = len(command) - _LONGEST_SUMMARY
+    more = f" [and {left_out:,} more characters]" if left_out > 0 else ""
+    return Plan(f"{how}{where}: {command[:_LONGEST_SUMMARY]}{more}")
 
 
 async def _act(call: ToolCall, arguments: ExecuteCommand, plan: Plan) -> Output:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Final, cast
+
+import anyio.to_thread
 
 from moorage import MoorageError
 from moorage_workspace.capping import cap
@@ -12,22 +14,37 @@ from moorage_workspace.results import Keep, Output, ToolFailure, ToolResult
 from moorage_workspace.tokens import TokenCounter
 from moorage_workspace.tools.call import ToolCall
 
-_MOST_TOKENS_OF_AN_ERROR = 1_000
+_MOST_TOKENS_OF_AN_ERROR: Final = 1_000
+_MOST_OF_AN_ERROR: Final = 8 * 1024
+_MOST_OF_A_NAME: Final = 200
+_AT_ONCE: Final = 64 * 1024
+"""Characters up to which redaction is not worth a thread."""
 
 
-def finished(call: ToolCall, output: Output) -> ToolResult:
+async def finished(call: ToolCall, output: Output) -> ToolResult:
     """The result of a call that did what it was asked to."""
-    count = call.session.workspace.count_tokens
-    kept = cap(call.gate.redact(output.body), call.max_output_tokens, output.keep, count)
-    text = call.gate.redact(output.frame(kept))
-    structured = cast("dict[str, object]", call.gate.redact_data(output.structured))
-    return ToolResult(call.name, text, structured, output.media)
+    if len(output.body) > _AT_ONCE:
+        body, structured = await anyio.to_thread.run_sync(_redacted, call.gate, output)
+    else:
+        body, structured = _redacted(call.gate, output)
+    kept = cap(body, call.max_output_tokens, output.keep, call.session.workspace.count_tokens)
+    return ToolResult(call.name, call.gate.redact(output.frame(kept)), structured, output.media)
 
 
-def failed(name: str, gate: Gate, count: TokenCounter, error: MoorageError) -> ToolResult:
+def failed(name: object, gate: Gate, count: TokenCounter, error: MoorageError) -> ToolResult:
     """The result of a call that did not."""
     where = f" ({error.path})" if error.path is not None else ""
-    message = cap(gate.redact(f"{error.message}{where}"), _MOST_TOKENS_OF_AN_ERROR, Keep.START, count).text
+    message = gate.redact_start(f"{error.message}{where}", _MOST_OF_AN_ERROR)
+    message = cap(message, _MOST_TOKENS_OF_AN_ERROR, Keep.START, count).text
     failure = ToolFailure(code_of(error), message, error.retryable)
     structured = {"error": {"code": failure.code, "message": message, "retryable": failure.retryable}}
-    return ToolResult(gate.redact(name), f"Error ({failure.code}): {message}", structured, error=failure)
+    return ToolResult(shown_name(name, gate), f"Error ({failure.code}): {message}", structured, error=failure)
+
+
+def shown_name(name: object, gate: Gate) -> str:
+    """What a model called for a tool, as it can be repeated; of what is no text, the type."""
+    return gate.redact_start(name, _MOST_OF_A_NAME) if isinstance(name, str) else type(name).__name__
+
+
+def _redacted(gate: Gate, output: Output) -> tuple[str, dict[str, object]]:
+    return gate.redact(output.body), cast("dict[str, object]", gate.redact_data(output.structured))

@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from pydantic import Field
 
-from moorage import Glob, PathNotFoundError, StoragePath
+from moorage import PathNotFoundError, StoragePath
 from moorage_workspace.ignore_rules import IgnoreRules
 from moorage_workspace.results import Kept, Output, Plan
 from moorage_workspace.searching.expressions import Expression
@@ -16,6 +16,7 @@ from moorage_workspace.searching.places import Selection
 from moorage_workspace.searching.ripgrep import find_ripgrep
 from moorage_workspace.searching.search import MOST_MATCHES, Answer, Question, search
 from moorage_workspace.tools.call import ToolCall
+from moorage_workspace.tools.globs import globs
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
 from moorage_workspace.tools.missing import not_found
 from moorage_workspace.tools.tool import Annotations, Arguments, Needs, Targets, Tool
@@ -54,11 +55,13 @@ def _targets(call: ToolCall, arguments: Grep) -> Targets:
 
 async def _act(call: ToolCall, arguments: Grep, plan: Plan) -> Output:
     path = call.path(arguments.path)
-    glob = None if arguments.glob is None else Glob(arguments.glob)
+    await globs("path", [arguments.path])
+    found = await globs("glob", [] if arguments.glob is None else [arguments.glob])
+    glob = found[0] if found else None
     question = Question(
         expression=Expression.parse(arguments.pattern, ignore_case=not arguments.case_sensitive),
         path=path,
-        selection=Selection(IgnoreRules(call.files), path, arguments.include_hidden, glob),
+        selection=Selection(IgnoreRules(call.files), path, arguments.include_hidden, glob, call.redact),
         glob=arguments.glob,
         context=arguments.context_lines,
         max_count=arguments.max_count,

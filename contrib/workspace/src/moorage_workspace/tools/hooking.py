@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from moorage import InvalidArgumentError
 from moorage_workspace.config import Hook, Hooks
 from moorage_workspace.results import Output
 from moorage_workspace.tools.call import ToolCall
@@ -62,9 +63,8 @@ class HookRun:
         self._begun = True
         for layer in self.layers:
             answer = await _called(layer.before_tool_call, self._event())
-            instead = _mapping(answer)
-            if instead.get("proceed") is False:
-                output = _as_output(instead.get("output"))
+            if not _proceeds(answer):
+                output = _as_output(_mapping(answer).get("output"))
                 await self.after(output)
                 return output
             self._entered += 1
@@ -88,6 +88,18 @@ async def _called(hook: Hook | None, event: HookEvent) -> object:
         return await answer if inspect.isawaitable(answer) else answer
     except Exception as error:
         raise HookFailure(error) from error
+
+
+def _proceeds(answer: object) -> bool:
+    """What a hook before the tool answered. Anything unclear stops the call: it may have been meant as a no."""
+    if answer is None:
+        return True
+    fields = _mapping(answer)
+    proceed = fields.get("proceed")
+    if not isinstance(proceed, bool) or not fields.keys() <= {"proceed", "output"}:
+        error = InvalidArgumentError("a hook before a tool returns None or {'proceed': a bool, 'output': …}")
+        raise HookFailure(error) from None
+    return proceed
 
 
 def _as_output(value: object) -> Output:

@@ -7,10 +7,11 @@ from typing import Final, cast
 
 from pydantic import Field
 
-from moorage import Glob, PathNotFoundError
+from moorage import PathNotFoundError
 from moorage_workspace.ignore_rules import IgnoreRules
 from moorage_workspace.results import Kept, Output, Plan
 from moorage_workspace.tools.call import ToolCall
+from moorage_workspace.tools.globs import check_length, check_parts, globs
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
 from moorage_workspace.tools.missing import not_found
 from moorage_workspace.tools.tool import Annotations, Arguments, Needs, Targets, Tool
@@ -59,8 +60,8 @@ def _targets(call: ToolCall, arguments: ListFiles) -> Targets:
 async def _act(call: ToolCall, arguments: ListFiles, plan: Plan) -> Output:
     path = call.path(arguments.path)
     rules = IgnoreRules(call.files, enabled=arguments.respect_gitignore)
-    choice = _choice(arguments)
-    listing = TreeListing(call.files, choice, rules, cast("int", call.options["max_entries"]))
+    choice = await _choice(arguments)
+    listing = TreeListing(call.files, choice, rules, cast("int", call.options["max_entries"]), call.redact)
     try:
         await listing.run(path)
     except PathNotFoundError as error:
@@ -68,17 +69,21 @@ async def _act(call: ToolCall, arguments: ListFiles, plan: Plan) -> Output:
     return _output(listing, choice.max_depth)
 
 
-def _choice(arguments: ListFiles) -> Choice:
+async def _choice(arguments: ListFiles) -> Choice:
     patterns = [arguments.pattern] if isinstance(arguments.pattern, str) else arguments.pattern or []
+    wanted = await globs("pattern", patterns)
+    check_length("exclude", arguments.exclude or "")
+    excluded = tuple(part for part in (arguments.exclude or "").split("|") if part)
+    check_parts("exclude", excluded)
     needed = max([_DEPTH, *(_levels(pattern) for pattern in patterns)])
     extension = arguments.extension or None
     return Choice(
         max_depth=arguments.max_depth or needed,
         hidden=arguments.show_hidden,
         directories_only=arguments.dirs_only,
-        excluded=tuple(part for part in (arguments.exclude or "").split("|") if part),
+        excluded=excluded,
         extension=extension if extension is None or extension.startswith(".") else f".{extension}",
-        globs=tuple(Glob(pattern) for pattern in patterns),
+        globs=wanted,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Collection, Iterable
 from mimetypes import MimeTypes
 from typing import Final, cast
 
@@ -18,6 +19,8 @@ _SIGNATURES: Final = (
     (b"%PDF-", "application/pdf"),
 )
 _RECOGNISED: Final = frozenset({*(media_type for _, media_type in _SIGNATURES), "image/webp"})
+_READABLE: Final = re.compile(rb"[\t\n\r -~]{6,}+")
+"""Text among other bytes; an image has so little of it that looking for secrets there takes little time."""
 _BY_NAME: Final = MimeTypes()
 """The table of the standard library alone, so that no machine differs."""
 
@@ -36,21 +39,38 @@ def claimed(name: str) -> str | None:
     return None if media_type in _RECOGNISED else media_type
 
 
-def is_wanted(media_type: str, wanted: object) -> bool:
-    """Whether the option ``media_types`` has this type.
-
-    Args:
-        wanted: a list of types, with ``image/*`` for all of a kind; a function of the type; or ``False``.
+def check_media_types(wanted: object) -> None:
+    """Accept a list of types, with ``image/*`` for all of a kind; a function of the type; or ``False``.
 
     Raises:
         ConfigError: it is none of these.
     """
+    if wanted is False or wanted is None or callable(wanted):
+        return
+    listed = isinstance(wanted, Collection) and not isinstance(wanted, str | bytes)
+    if not listed or not all(isinstance(one, str) for one in cast("Collection[object]", wanted)):
+        raise ConfigError("media_types must be a list of types, a function of a type, or False")
+
+
+def holds_secret(data: bytes, redact: Callable[[str], str]) -> bool:
+    """Whether a gate would hide something of the ASCII text in these bytes, also of such text in UTF-16.
+
+    What a compressed part of them holds is not seen.
+    """
+    return any(_hides(part, redact) for part in ((data, data.replace(b"\0", b"")) if b"\0" in data else (data,)))
+
+
+def _hides(data: bytes, redact: Callable[[str], str]) -> bool:
+    text = b"\n".join(_READABLE.findall(data)).decode()
+    return redact(text) != text
+
+
+def is_wanted(media_type: str, wanted: object) -> bool:
+    """Whether the option ``media_types``, once :func:`check_media_types` took it, has this type."""
     if wanted is False or wanted is None:
         return False
     if callable(wanted):
         return bool(cast("Callable[[str], object]", wanted)(media_type))
-    if isinstance(wanted, str) or not isinstance(wanted, Iterable):
-        raise ConfigError("media_types must be a list of types, a function of a type, or False")
     kinds = [str(one) for one in cast("Iterable[object]", wanted)]
     return media_type in kinds or f"{media_type.partition('/')[0]}/*" in kinds
 

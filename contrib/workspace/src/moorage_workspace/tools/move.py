@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from moorage import Kind, TransferError
+from moorage import Kind, PathExistsError, TransferError
 from moorage_workspace.results import Output, Plan
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
@@ -29,6 +29,12 @@ async def _plan(call: ToolCall, arguments: Placing) -> Plan:
     for text in (arguments.source, arguments.destination):
         await check_removable(call.files, call.path(text), "moved or replaced")
     ends = await looked_at(call, arguments, follow=False)
+    if ends.seen.is_dir and ends.replaced is not None:
+        raise PathExistsError(
+            "a directory is there already, and another does not replace it; move what is in it, or delete that one "
+            "first",
+            path=str(ends.destination),
+        )
     if ends.replaced is not None and ends.replaced.is_file:
         await call.require_seen(ends.destination, [(0, ends.replaced.size)])
     return await planned(call, ends, "move")

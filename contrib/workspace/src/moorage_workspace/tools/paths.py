@@ -20,20 +20,32 @@ from moorage import (
     TransferError,
 )
 from moorage_workspace.ignore_rules import mount_paths
-from moorage_workspace.reads import ReadRecord
+from moorage_workspace.reads import ReadRecord, new_digest
+from moorage_workspace.results import Plan
 from moorage_workspace.tools.call import ToolCall
 
 _COUNTED: Final = 10_000
 _NAMED: Final = 10
+_TREE: Final = "directory with "
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """How much a directory holds; ``more`` says that there is more than was counted."""
+    """What a directory holds; ``more`` says that there is more than was counted.
+
+    Attributes:
+        digest: of the names, kinds, sizes and versions of what was counted.
+    """
 
     directories: int = 0
     files: int = 0
     more: bool = False
+    digest: str = ""
+
+    @property
+    def basis(self) -> str:
+        """For a plan that rests on all of it; :func:`is_tree` knows such a plan by it."""
+        return f"{_TREE}{self}, {self.digest}"
 
     @property
     def is_empty(self) -> bool:
@@ -41,7 +53,14 @@ class Content:
 
     def __str__(self) -> str:
         entries = self.directories + self.files
-        return f"{'more than ' if self.more else ''}{entries:,} {'entry' if entries == 1 else 'entries'} below it"
+        if self.more:
+            return f"more than {entries:,} entries below it (beyond those, a change of them goes unseen)"
+        return f"{entries:,} {'entry' if entries == 1 else 'entries'} below it"
+
+
+def is_tree(plan: Plan) -> bool:
+    """Whether the plan takes a whole directory, with what is in it."""
+    return any(version is not None and version.startswith(_TREE) for version in plan.basis.values())
 
 
 async def check_writable(files: Filesystem, path: StoragePath) -> None:
@@ -98,13 +117,26 @@ async def unfollowed(files: Filesystem, path: StoragePath) -> Stat:
 async def content_of(files: Filesystem, directory: StoragePath) -> Content:
     """What a directory holds, counted up to a bound."""
     directories = plain = 0
+    seen: list[str] = []
     async with aclosing(files.scan_dir(directory, recursive=True)) as entries:
         async for entry in entries:
-            if directories + plain == _COUNTED:
-                return Content(directories, plain, more=True)
+            if len(seen) == _COUNTED:
+                return Content(directories, plain, more=True, digest=_digest(seen))
+            seen.append(_described(entry))
             directories += entry.is_dir
             plain += not entry.is_dir
-    return Content(directories, plain)
+    return Content(directories, plain, digest=_digest(seen))
+
+
+def _described(entry: Entry) -> str:
+    """A directory's own size and version tell nothing that those of its entries do not."""
+    stat = entry.stat
+    facts = () if entry.is_dir else (stat.size, stat.version, stat.link_target)
+    return repr((entry.raw_name or str(entry.path), str(entry.kind), *facts))
+
+
+def _digest(lines: list[str]) -> str:
+    return new_digest("\n".join(sorted(lines)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 async def first_entry(files: Filesystem, directory: StoragePath) -> Entry | None:

@@ -18,7 +18,7 @@ from moorage import MoorageError, OperationTimeoutError, StorageError
 from moorage_workspace.config import ConfiguredTool, decide
 from moorage_workspace.errors import ChangedSinceReadError, Refusal, ToolRefusedError
 from moorage_workspace.results import Output, Plan, ToolResult
-from moorage_workspace.tools.asking import approved
+from moorage_workspace.tools.asking import Agreed, approved, still_holds
 from moorage_workspace.tools.auditing import Trail, audited
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.finishing import failed, finished
@@ -28,6 +28,8 @@ from moorage_workspace.tools.tool import Arguments, Needs, Targets
 from moorage_workspace.tools.validating import permitted, validated
 
 if TYPE_CHECKING:
+    from moorage_workspace.redaction import Gate
+    from moorage_workspace.sandbox.port import Sandbox
     from moorage_workspace.session import Session
 
 _VOID_APPROVALS: Final = 3
@@ -48,7 +50,7 @@ async def call_tool(session: Session, name: str, arguments: Mapping[str, object]
             call = await _opened(session, tool)
             gate = call.gate
             output = await _run(call, tool, arguments, trail)
-        return finished(call, output)
+        return await finished(call, output)
     except HookFailure as failure:
         raise failure.error from None
     except MoorageError as error:
@@ -61,7 +63,7 @@ async def call_tool(session: Session, name: str, arguments: Mapping[str, object]
 
 async def _run(call: ToolCall, tool: ConfiguredTool, arguments: Mapping[str, object] | str, trail: Trail) -> Output:
     valid = validated(tool, arguments)
-    targets = permitted(call, tool, valid)
+    targets = await permitted(call, tool, valid)
     facts = {"context": call.session.context, "workspace": call.session.workspace, "args": valid.model_dump()}
     call = replace(call, read_required=await decide(tool.require_read_before_write, facts, closed=True))
     with _limited(call):
@@ -87,19 +89,18 @@ async def _asked_and_done(
     *,
     ask: bool,
 ) -> Output:
-    shown = Plan()
     for _ in range(_VOID_APPROVALS):
+        agreed: Agreed | None = None
         if ask:
             trail.approved = False
-            shown = await _planned(call, tool, arguments)
-            await approved(call, arguments, targets, shown)
+            agreed = await approved(call, arguments, targets, await _planned(call, tool, arguments))
             trail.approved = True
         async with _locked(call, targets) as held:
             instead = await hooks.before()
             if instead is not None:
                 return instead
             plan = await _planned(held, tool, arguments)
-            if ask and plan.basis != shown.basis:
+            if agreed is not None and not await still_holds(held, arguments, targets, plan, agreed):
                 continue
             trail.acting = True
             with _limited(call):
@@ -123,9 +124,6 @@ async def _opened(session: Session, tool: ConfiguredTool) -> ToolCall:
     wants_files = tool.tool.needs is Needs.FILESYSTEM
     filesystem = await session.filesystem() if wants_files else None
     sandbox = session.workspace.sandbox if wants_files else await session.sandbox()
-    gate = session.workspace.gate
-    if sandbox is not None:
-        gate = gate.knowing(secrets=sandbox.secrets, host_paths=sandbox.host_paths)
     return ToolCall(
         session=session,
         name=tool.name,
@@ -133,10 +131,21 @@ async def _opened(session: Session, tool: ConfiguredTool) -> ToolCall:
         options=tool.options,
         max_output_tokens=tool.max_output_tokens,
         read_required=False,
-        gate=gate,
+        gate=_gate(session.workspace.gate, sandbox, rewrites_paths=not wants_files),
         filesystem=filesystem,
         sandbox=sandbox,
     )
+
+
+def _gate(gate: Gate, sandbox: Sandbox | None, *, rewrites_paths: bool) -> Gate:
+    """With the sandbox's secrets, and its host paths for the output of commands only.
+
+    A file's content must come back as it is, or the model writes it back changed; files know no host path otherwise.
+    """
+    if sandbox is None:
+        return gate
+    gate = gate.knowing(secrets=sandbox.secrets)
+    return gate.knowing(host_paths=sandbox.host_paths) if rewrites_paths else gate
 
 
 @asynccontextmanager

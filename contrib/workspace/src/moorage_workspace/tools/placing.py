@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,6 +28,9 @@ from moorage_workspace.tools.paths import check_writable, content_of, stat_or_no
 from moorage_workspace.tools.tool import Arguments
 
 _DIRECTORY: Final = "directory"
+_COMPARED: Final = 10_000
+"""Entries of a directory that are looked at beforehand; the store refuses to replace any, seen or not."""
+_NAMED: Final = 5
 
 
 class Placing(Arguments):
@@ -78,13 +83,49 @@ def _check_replaceable(seen: Stat, replaced: Stat, destination: StoragePath, *, 
         raise PathNotDirectoryError("a file is there, and a directory cannot replace it", path=str(destination))
 
 
+async def check_merge(call: ToolCall, ends: Ends) -> None:
+    """Refuse a directory into one that holds a file where it has one, too: nobody would know which are replaced.
+
+    Raises:
+        PathExistsError: it names some of them.
+    """
+    if ends.replaced is None or not ends.replaced.is_dir:
+        return
+    arriving = {path.rebased(ends.source, ends.destination): is_dir async for path, is_dir in _below(call, ends.source)}
+    there = {path: is_dir async for path, is_dir in _below(call, ends.destination)}
+    both = sorted(path for path in arriving.keys() & there.keys() if not (arriving[path] and there[path]))
+    if both:
+        raise PathExistsError(
+            f"files are there already that a directory does not replace: {_listed(both)}. Place them one by one, or "
+            "delete them first",
+            path=str(ends.destination),
+        )
+
+
+async def _below(call: ToolCall, directory: StoragePath) -> AsyncGenerator[tuple[StoragePath, bool]]:
+    seen = 0
+    async with aclosing(call.files.scan_dir(directory, recursive=True)) as entries:
+        async for entry in entries:
+            if entry.path is not None:
+                yield entry.path, entry.is_dir
+            seen += 1
+            if seen == _COMPARED:
+                return
+
+
+def _listed(paths: list[StoragePath]) -> str:
+    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+    return ", ".join(map(str, paths[:_NAMED])) + more
+
+
 async def planned(call: ToolCall, ends: Ends, doing: str) -> Plan:
     """What would happen. It rests on both files' versions, and on what a directory holds."""
     what, rests_on = f"{ends.seen.size:,} bytes", ends.seen.version
     if ends.seen.kind is Kind.LINK:
         what = "a link"
     elif ends.seen.is_dir:
-        what = rests_on = str(await content_of(call.files, ends.source))
+        content = await content_of(call.files, ends.source)
+        what, rests_on = str(content), content.basis
     instead, version = "", None
     if ends.replaced is not None:
         version = _DIRECTORY if ends.replaced.is_dir else ends.replaced.version
@@ -98,7 +139,10 @@ async def planned(call: ToolCall, ends: Ends, doing: str) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What the store is told to expect at the destination, so that a plan that no longer holds is refused by it."""
+    """What the store is told to expect at the destination, so that a plan that no longer holds is refused by it.
+
+    A directory that is there is filled, and no file in it replaced.
+    """
 
     overwrite: bool
     expected_version: str | Unset
@@ -106,7 +150,9 @@ class Expected:
     @classmethod
     def by(cls, plan: Plan, destination: StoragePath) -> Expected:
         version = plan.basis[str(destination)]
-        return cls(version is not None, UNSET if version is None or version == _DIRECTORY else version)
+        if version is None or version == _DIRECTORY:
+            return cls(overwrite=False, expected_version=UNSET)
+        return cls(overwrite=True, expected_version=version)
 
 
 def check_source(seen: Stat, plan: Plan, source: StoragePath) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, cast
 
+import anyio.to_thread
 from pydantic import Field
 
 from moorage import PathNotFoundError, Reader, Stat, StoragePath
@@ -15,7 +16,7 @@ from moorage_workspace.text.encodings import SNIFFED, Verdict, judge
 from moorage_workspace.text.lines import LineWindow
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
-from moorage_workspace.tools.media import MEDIA_TYPES, claimed, is_wanted, named, recognised
+from moorage_workspace.tools.media import MEDIA_TYPES, claimed, holds_secret, is_wanted, named, recognised
 from moorage_workspace.tools.missing import not_found
 from moorage_workspace.tools.showing_bytes import BYTE_ENCODINGS, bytes_shown
 from moorage_workspace.tools.showing_lines import ShownLines
@@ -82,10 +83,10 @@ async def _shown(call: ToolCall, arguments: ReadFile, path: StoragePath, reader:
             break
     stat = reader.stat
     verdict = judge(head[:SNIFFED], complete=len(head) <= SNIFFED and len(head) == stat.size)
-    media_type = recognised(head) or (claimed(path.name) if verdict.is_binary else None)
-    if media_type is not None and is_wanted(media_type, call.options["media_types"]):
-        return await _media(call, path, reader, head, media_type)
     if not verdict.is_text:
+        media_type = recognised(head) or (claimed(path.name) if verdict.is_binary else None)
+        if media_type is not None and is_wanted(media_type, call.options["media_types"]):
+            return await _media(call, path, reader, head, media_type)
         return _described(path, stat, _reason(verdict))
     window = LineWindow(arguments.offset or 1, arguments.limit, _capacity(call))
     digest = await _collected(window, head, reader)
@@ -128,6 +129,8 @@ async def _media(call: ToolCall, path: StoragePath, reader: Reader, head: bytes,
     if stat.size > most:
         return _described(path, stat, f"{media_type}, larger than the {most:,} bytes up to which media are shown")
     data = head + await reader.read()
+    if await anyio.to_thread.run_sync(holds_secret, data, call.redact):
+        return _described(path, stat, f"{media_type} that holds what looks like a secret")
     identity = await call.identity(path)
     call.session.reads.saw(identity, path, stat, 0, len(data), digest=digest_of(data))
     facts = {"path": str(path), "size": stat.size, "media_type": media_type}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import cast
+from typing import Final, cast
 
+import anyio.to_thread
 from pydantic import ValidationError
 
 from moorage_workspace.config import ConfiguredTool
@@ -13,6 +14,9 @@ from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.redaction import holds_mask
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.tool import Arguments, Targets
+
+_AT_ONCE: Final = 1024 * 1024
+"""Characters up to which looking for the mask is not worth a thread."""
 
 
 def validated(tool: ConfiguredTool, arguments: Mapping[str, object] | str) -> Arguments:
@@ -38,7 +42,7 @@ def validated(tool: ConfiguredTool, arguments: Mapping[str, object] | str) -> Ar
         raise ToolRefusedError(_explained(error, exposed), refusal=Refusal.INVALID_ARGUMENTS) from None
 
 
-def permitted(call: ToolCall, tool: ConfiguredTool, arguments: Arguments) -> Targets:
+async def permitted(call: ToolCall, tool: ConfiguredTool, arguments: Arguments) -> Targets:
     """The targets of the call, once its paths are paths and its content is no mask of ours.
 
     Raises:
@@ -46,7 +50,7 @@ def permitted(call: ToolCall, tool: ConfiguredTool, arguments: Arguments) -> Tar
     """
     if not tool.tool.annotations.read_only:
         for name, value in arguments.model_dump().items():
-            if isinstance(value, str) and holds_mask(value):
+            if isinstance(value, str) and await _masks(value):
                 raise ToolRefusedError(
                     f"{name} holds the mask that stands for a secret in outputs; writing it back would destroy the "
                     "secret. Leave that part of the file alone, e.g. with an edit beside it",
@@ -55,11 +59,17 @@ def permitted(call: ToolCall, tool: ConfiguredTool, arguments: Arguments) -> Tar
     return tool.tool.targets(call, arguments)
 
 
+async def _masks(text: str) -> bool:
+    if len(text) <= _AT_ONCE:
+        return holds_mask(text)
+    return await anyio.to_thread.run_sync(holds_mask, text)
+
+
 def _decoded(arguments: Mapping[str, object] | str) -> Mapping[str, object]:
-    if not isinstance(arguments, str):
+    if isinstance(arguments, Mapping):
         return arguments
     try:
-        value: object = json.loads(arguments)
+        value: object = json.loads(arguments) if isinstance(cast("object", arguments), str) else None
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
