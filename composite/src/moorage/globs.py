@@ -35,6 +35,15 @@ class Glob:
         self._whole = "/" in pattern.strip("/")
         self._matchers = [matcher(split(text), hidden) for text in expand_braces(pattern)]
 
+    @staticmethod
+    def expanded_size(pattern: str) -> int:
+        """Characters that the pattern has once its braces are expanded, for whoever bounds what others write.
+
+        Raises:
+            InvalidArgumentError: as the constructor.
+        """
+        return sum(map(len, expand_braces(pattern)))
+
     def matches(self, relative: str) -> bool:
         """Whether the path, written without a slash at its start, is one of the pattern's."""
         text = relative if self._whole else relative.rpartition("/")[2]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moorage import InvalidArgumentError, InvalidPathError, MemoryFilesystem
+from moorage import Glob, InvalidArgumentError, InvalidPathError, MemoryFilesystem
 from moorage.globs import expand_braces, matcher, split
 
 
@@ -112,3 +112,10 @@ def test_many_open_braces_cost_one_pass() -> None:
     text = "{" * 200_000
     assert expand_braces(text) == [text]
     assert expand_braces(text + "a,b}") == [text[1:] + "a", text[1:] + "b"]
+
+
+@pytest.mark.parametrize(("pattern", "size"), [("*.md", 4), ("{a,bc}.md", 9), ("{a,b}{c,d}", 8), ("", 0)])
+def test_what_braces_expand_to_can_be_bounded_before_it_is_compiled(pattern: str, size: int) -> None:
+    assert Glob.expanded_size(pattern) == size
+    with pytest.raises(InvalidArgumentError):
+        Glob.expanded_size("{a,b}" * 11)

@@ -247,7 +247,7 @@ class ContainerRun:
         )
 
 
-async def _pump(stream: ByteReceiveStream, take: Callable[[bytes], None]) -> None:
+async def _pump(stream: ByteReceiveStream, take: Callable[[bytes], object]) -> None:
     with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
         while True:
             take(await stream.receive(_CHUNK))

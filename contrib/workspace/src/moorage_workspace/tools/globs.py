@@ -8,7 +8,6 @@ from typing import Final
 from anyio import to_thread
 
 from moorage import Glob
-from moorage.globs import expand_braces
 from moorage_workspace.errors import ToolRefusedError
 
 MOST_PARTS: Final = 64
@@ -52,7 +51,7 @@ async def globs(name: str, patterns: Sequence[str]) -> tuple[Glob, ...]:
 def _compiled(name: str, patterns: Sequence[str]) -> tuple[Glob, ...]:
     left = _MOST_EXPANDED
     for pattern in patterns:
-        left -= sum(map(len, expand_braces(pattern)))
+        left -= Glob.expanded_size(pattern)
         if left < 0:
             raise ToolRefusedError(f"{name} has too many alternatives in braces; use fewer or shorter ones")
     return tuple(map(Glob, patterns))
