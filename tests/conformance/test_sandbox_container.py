@@ -14,6 +14,7 @@ from moorage_workspace.sandbox.container import ContainerSandbox
 from moorage_workspace.testing import SandboxConformance
 
 
+@pytest.mark.slow
 class TestStandIn(SandboxConformance):
     @pytest.fixture(autouse=True)
     def _stand_in(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
