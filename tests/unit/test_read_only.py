@@ -73,6 +73,7 @@ HARMLESS = {
     "LeasingResolver": {"acquire", "release"},
     "MoorageError": {"with_context"},
     "MountRouter": {"bound", "mount_points"},
+    "Glob": {"expanded_size", "matches"},
     "MountTable": {
         "below",
         "children",
