@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moorage_workspace.testing.suite.abilities import Abilities
 from moorage_workspace.testing.suite.background import Background
+from moorage_workspace.testing.suite.background_endings import BackgroundEndings
 from moorage_workspace.testing.suite.commands import Commands
 from moorage_workspace.testing.suite.directories import Directories
 from moorage_workspace.testing.suite.endings import Endings
@@ -24,6 +25,7 @@ class SandboxConformance(
     Files,
     Environment,
     Background,
+    BackgroundEndings,
     ReadOnlyMounting,
     Mounting,
     Walls,
