@@ -96,7 +96,7 @@ def test_broken_packages_are_named_and_the_others_work(tmp_path: Path, install: 
     assert {name: reason.split(":")[0] for name, reason in broken.items()} == {
         "exiting": "cannot import exiting_plugin",
         "hookless": "implements no hook",
-        "taking": "the scheme 'memory' is taken already",
+        "taking": "the provider 'memory' is taken already",
         "unimportable": "cannot import unimportable_plugin",
         "unparsable": "cannot import unparsable_plugin",
     }

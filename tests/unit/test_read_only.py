@@ -91,6 +91,7 @@ HARMLESS = {
         "virtual_below",
     },
     "ObjectClient": {"aclose", "get", "head", "list", "probe", "start"},
+    "PluginLoader": {"function", "specs", "target"},
     "Provider": {"aclose", "capabilities", "lineage", "list", "read", "start", "stat", "subtree"},
     "ProviderOptions": {"build", "from_url"},
     "Reader": {"aclose", "read"},

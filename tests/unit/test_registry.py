@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from moorage import CommandSpec, ConfigError, ProviderSpec, Registry, hookimpl
-from moorage.registry import nearest
+from moorage.plugins import nearest
 
 MakePlugin = Callable[..., EntryPoint]
 
@@ -220,13 +220,13 @@ def test_an_options_class_that_cannot_be_imported_is_named() -> None:
 
 
 def test_options_that_are_no_class_are_refused() -> None:
-    registry = Registry([plugin("p", ProviderSpec("x", "x", "moorage.registry:nearest"))], installed=())
+    registry = Registry([plugin("p", ProviderSpec("x", "x", "moorage.plugins:nearest"))], installed=())
     with pytest.raises(ConfigError, match="is not a class"):
         registry.options("x")
 
 
 def test_commands_load_when_they_are_asked_for() -> None:
-    commands = (CommandSpec("near", "Says what is near", "moorage.registry:nearest"),)
+    commands = (CommandSpec("near", "Says what is near", "moorage.plugins:nearest"),)
     registry = Registry([plugin("p", commands=commands)], installed=())
     assert registry.command("near") is nearest
     with pytest.raises(ConfigError, match=r"'nar'; did you mean 'near'\?"):

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from moorage.mounts import MountTable
     from moorage.objects import ObjectClient, ObjectStoreProvider
     from moorage.paths import PathLike, StoragePath
+    from moorage.plugins import PluginLoader, SpecKind
     from moorage.provider import DELETE, MAKE_DIR, WRITE, Provider
     from moorage.registry import Registry
     from moorage.resolve import LeasingResolver, RequestContext, Resolver, TenantCache
@@ -103,6 +104,7 @@ _HOMES = {
     "mounts": "MountTable",
     "objects": "ObjectClient ObjectStoreProvider",
     "paths": "PathLike StoragePath",
+    "plugins": "PluginLoader SpecKind",
     "provider": "DELETE MAKE_DIR Provider WRITE",
     "registry": "Registry",
     "resolve": "LeasingResolver RequestContext Resolver TenantCache",
@@ -182,6 +184,7 @@ __all__ = [
     "PathNotDirectoryError",
     "PathNotFoundError",
     "PermissionDeniedError",
+    "PluginLoader",
     "Prefix",
     "Progress",
     "Provider",
@@ -194,6 +197,7 @@ __all__ = [
     "Registry",
     "RequestContext",
     "Resolver",
+    "SpecKind",
     "StaleFileError",
     "Stat",
     "StorageError",

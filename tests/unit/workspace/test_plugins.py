@@ -79,6 +79,8 @@ def raising(error: BaseException) -> ModuleType:
     [
         (raising(RuntimeError("no luck")), "RuntimeError: no luck"),
         (raising(SystemExit(3)), "SystemExit: 3"),
+        (raising(BaseExceptionGroup("no luck", [SystemExit(3)])), "BaseExceptionGroup: no luck"),
+        (ModuleType("raising"), "implements no hook"),
         (plugin("raising", BOX), "returned a SandboxSpec, not a ToolSpec"),
         (plugin("raising", TOOL, TOOL), "is taken already"),
         (plugin("raising", ToolSpec("a b", "x", "a:b")), "does not match"),

@@ -17,7 +17,8 @@ from moorage.config.options import ProviderOptions
 from moorage.config.validation import build_filesystem, options_class, validate_options
 from moorage.errors import ConfigError, MoorageError
 from moorage.paths import StoragePath
-from moorage.registry import Registry, nearest
+from moorage.plugins import nearest
+from moorage.registry import Registry
 
 _KEYS = ("mounts", "nested")
 _LIKE = 'write [mounts."/path"] and provider = "…"'

@@ -12,7 +12,8 @@ from moorage.config.keys import dotted
 from moorage.config.options import DIRECTORY, ProviderOptions
 from moorage.config.wording import wording
 from moorage.errors import ConfigError, MoorageError
-from moorage.registry import Registry, nearest
+from moorage.plugins import nearest
+from moorage.registry import Registry
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
