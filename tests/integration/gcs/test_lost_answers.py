@@ -62,6 +62,11 @@ async def read_and_write(fs: Filesystem, body: bytes) -> None:
     await fs.write_bytes("/file", body, expected_version=version)
 
 
+async def read_and_write_times(fs: Filesystem, times: int) -> None:
+    for number in range(times):
+        await read_and_write(fs, b"%02d" % number)
+
+
 async def stat_and_write(fs: Filesystem, body: bytes) -> None:
     await fs.write_bytes("/file", body, expected_version=(await fs.stat("/file")).version or "")
 
@@ -73,13 +78,8 @@ async def test_a_write_that_others_replaced_has_succeeded(
 ) -> None:
     async with opened(gcs_proxy, bucket) as fs, opened(gcs_server, bucket) as others:
         seen = await fs.write_bytes("/file", b"before")
-
-        async def write() -> None:
-            for number in range(times):
-                await read_and_write(others, b"%02d" % number)
-
         rule = gcs_proxy.add(losing(size))
-        async with meanwhile(gcs_proxy, write):
+        async with meanwhile(gcs_proxy, partial(read_and_write_times, others, times)):
             stat = await fs.write_bytes("/file", bytes(size), expected_version=seen.version or "")
         now = await fs.stat("/file")
         assert rule.fired == 1
@@ -95,15 +95,10 @@ async def test_a_write_that_others_forestalled_is_stale(
 ) -> None:
     async with opened(gcs_proxy, bucket) as fs, opened(gcs_server, bucket) as others:
         seen = await fs.write_bytes("/file", b"before")
-
-        async def write() -> None:
-            for number in range(times):
-                await read_and_write(others, b"%02d" % number)
-
         kind = "resumable_chunk" if size > CHUNK else "multipart_upload"
         action = gcs_error(410) if size > CHUNK else DropRequest()
         gcs_proxy.add(Rule(action, kind=kind, nth=2 if size > CHUNK else 1))
-        async with meanwhile(gcs_proxy, write):
+        async with meanwhile(gcs_proxy, partial(read_and_write_times, others, times)):
             with pytest.raises(StaleFileError):
                 await fs.write_bytes("/file", bytes(size), expected_version=seen.version or "")
         assert await fs.read_bytes("/file") == b"%02d" % (times - 1)
@@ -195,7 +190,6 @@ async def test_a_delete_is_stale_where_the_version_was_replaced(
 ) -> None:
     async with opened(gcs_proxy, bucket) as fs, opened(gcs_server, bucket) as others:
         seen = await fs.write_bytes("/file", b"before")
-
         for _ in range(3):
             await read_and_write(others, b"after")
         rule = gcs_proxy.add(Rule(DropRequest(), kind="delete", nth=1))

@@ -15,7 +15,7 @@ from moorage_gcs.deleting import delete
 from moorage_gcs.objects import Bucket, Resource, check_new_name, condition_query, document, info_of
 from moorage_gcs.placing import Placing
 from moorage_gcs.sending import Answer, Request, Sender
-from moorage_gcs.settling import Change, Settler, stored
+from moorage_gcs.settling import Change, Settler, may_hold, stored
 from moorage_gcs.write_marks import Mark, text_of
 
 KEPT: Final = (
@@ -62,16 +62,12 @@ class Copies:
         if options.condition is None and options.media_type is None and self._placing.storage_class is None:
             return await self._rewrite(src, dst, options, None)
         for _ in range(_RACES):
-            source = await self._source(src)
-            version = str(source.get("generation", ""))
-            if options.source_version not in (None, version):
-                raise PreconditionFailed(src)
+            source, version = await self._source(src, options)
             pinned = replace(options, source_version=version)
             try:
                 return await self._rewrite(src, dst, pinned, source)
             except PreconditionFailed as failed:
-                now = await stored(self._sender, self._bucket, src, "generation")
-                if failed.retried or (now is not None and str(now.get("generation", "")) == version):
+                if failed.retried or await self._is_still(src, version):
                     raise
         raise ConflictError("the source keeps changing")
 
@@ -89,16 +85,12 @@ class Copies:
         """A source that is replaced in between is copied again, over the copy: its last version is what is moved."""
         condition = options.condition
         for _ in range(_RACES):
-            source = await self._source(src)
-            version = str(source.get("generation", ""))
-            if options.source_version not in (None, version):
-                raise PreconditionFailed(src)
+            _, version = await self._source(src, options)
             pinned = replace(options, condition=condition, source_version=version)
             try:
                 made = await self.copy(src, dst, pinned)
             except PreconditionFailed as failed:
-                now = await stored(self._sender, self._bucket, src, "generation")
-                if failed.retried or (now is not None and str(now.get("generation", "")) == version):
+                if failed.retried or await self._is_still(src, version):
                     raise
                 continue
             try:
@@ -224,11 +216,18 @@ class Copies:
                 raise UnavailableError("the store does not get on with the copy")
             token = {"rewriteToken": str(state.get("rewriteToken", ""))}
 
-    async def _source(self, src: str) -> Resource:
+    async def _source(self, src: str, options: CopyOptions) -> tuple[Resource, str]:
+        """The source and its version, which is the expected one."""
         found = await stored(self._sender, self._bucket, src, _EVERYTHING)
         if found is None:
             raise PathNotFoundError("no such object")
-        return found
+        version = str(found.get("generation", ""))
+        if options.source_version not in (None, version):
+            raise PreconditionFailed(src)
+        return found, version
+
+    async def _is_still(self, key: str, version: str) -> bool:
+        return may_hold(Matches(version), await stored(self._sender, self._bucket, key, "generation"))
 
 
 def _rewritten(answer: Answer) -> Resource:

@@ -84,7 +84,7 @@ class Settler:
             if found is not None and _is_ours(change, found):
                 return self.known(found, change.mark)
             if change.condition is None:
-                guard = ABSENT if found is None else Matches(str(found.get("generation", "")))
+                guard = still(found)
             elif not may_hold(change.condition, found):
                 return await self.recovered(change.mark, change.condition, found, change.made)
             elif answer.is_unmet and isinstance(change.condition, Matches):
@@ -107,6 +107,11 @@ class Settler:
         if change.look is not None:
             return await change.look()
         return await stored(self._sender, self._bucket, change.mark.key)
+
+
+def still(found: Resource | None) -> Condition:
+    """That what was found stored, or nothing, is so still."""
+    return ABSENT if found is None else Matches(str(found.get("generation", "")))
 
 
 def may_hold(condition: Condition | None, found: Resource | None) -> bool:

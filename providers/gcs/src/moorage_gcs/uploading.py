@@ -10,13 +10,13 @@ from functools import partial
 from typing import Final
 
 from moorage import Body, UnavailableError
-from moorage.objects import ABSENT, Condition, Matches, ObjectInfo, PreconditionFailed
+from moorage.objects import Condition, ObjectInfo, PreconditionFailed
 from moorage_gcs import sdk
 from moorage_gcs.objects import Bucket, Resource, check_new_name, condition_query, info_of
 from moorage_gcs.placing import Placing
 from moorage_gcs.resumable import ResumableUpload, start
 from moorage_gcs.sending import Answer, Request, Sender
-from moorage_gcs.settling import Change, Settler, may_hold, stored
+from moorage_gcs.settling import Change, Settler, may_hold, still, stored
 from moorage_gcs.uninterrupted import cleared, finished
 from moorage_gcs.write_marks import Mark
 
@@ -103,8 +103,7 @@ class Uploads:
             except _EndedError:
                 if target.condition is None:
                     found = await stored(self._sender, self._bucket, target.key)
-                    guard = ABSENT if found is None else Matches(str(found.get("generation", "")))
-                    again = replace(target, condition=guard)
+                    again = replace(target, condition=still(found))
             except PreconditionFailed:
                 if target.condition is not None:
                     raise

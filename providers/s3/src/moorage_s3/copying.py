@@ -136,8 +136,8 @@ class Copying:
         if answer.is_success:
             answer = replace(answer, failure=StorageError("the store's answer to a copy has no ETag"), lost=True)
         elif refused is not None and refused.code in _TOO_LARGE and size is None:
-            found = await self._source(src, options)
-            if (found.size or 0) > self._dialect.multipart_copy_from:
+            _, info = await self._source(src, options)
+            if (info.size or 0) > self._dialect.multipart_copy_from:
                 return await self._in_parts(src, dst, options)
         if write is not None and answer.lost:
             return await self._settling.own(write, answer, size or 0)
@@ -157,12 +157,13 @@ class Copying:
             return PreconditionFailed(dst, retried=True)
         return error
 
-    async def _source(self, src: str, options: CopyOptions) -> ObjectInfo:
+    async def _source(self, src: str, options: CopyOptions) -> tuple[Answer, ObjectInfo]:
+        """The source, which has the expected version."""
         found = await self._head(src)
         info = object_info(src, found.headers)
         if options.source_version not in (None, info.version):
             raise PreconditionFailed(src)
-        return info
+        return found, info
 
     async def _head(self, src: str) -> Answer:
         found = await self._sender.send(Request("HEAD", src))
@@ -177,10 +178,7 @@ class Copying:
         """In parts, each of the version that was looked at first."""
         if options.condition is not None and not self._uploading.judges_parts:
             raise LimitExceededError("larger than this store takes under a condition")
-        found = await self._head(src)
-        info = object_info(src, found.headers)
-        if options.source_version not in (None, info.version):
-            raise PreconditionFailed(src)
+        found, info = await self._source(src, options)
         size = info.size or 0
         media_type = options.media_type or info.media_type
         if not size:
@@ -195,12 +193,7 @@ class Copying:
         conditions = condition_headers(dst, options.condition)
         parts = self._parts(src, dst, info)
         done = await self._multipart.assemble(dst, headers, conditions, parts, size, self._settling.watch(write))
-        if done.answer.is_success and done.version:
-            made = ObjectInfo(dst, size, done.version, media_type=media_type)
-        elif done.answer.is_success:
-            made = await self._settling.stored(write, size)
-        else:
-            made = await self._settling.own(write, done.answer, size)
+        made = await self._settling.outcome(write, done.answer, done.version, size)
         self._write_marks.wrote(dst, made.version, write.descent)
         return made
 

@@ -48,6 +48,18 @@ class Settling:
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
 
+    async def outcome(self, write: Write, answer: Answer, version: str, size: int) -> ObjectInfo:
+        """What a write made, by its last answer and the version in it, which is empty where it tells none.
+
+        Raises:
+            PreconditionFailed, MoorageError: it made nothing, or that cannot be told.
+        """
+        if not answer.is_success:
+            return await self.own(write, answer, size)
+        if not version:
+            return await self.stored(write, size)
+        return ObjectInfo(write.key, size, version, media_type=write.media_type)
+
     async def own(self, write: Write, answer: Answer, size: int) -> ObjectInfo:
         """The object that this write made, if it took effect in spite of the answer.
 

@@ -111,11 +111,7 @@ class Uploading:
             done = await self._multipart.upload(put.key, headers, conditions, parts, self._settling.watch(put))
         finally:
             await parts.aclose()
-        if done.answer.is_success:
-            if not done.version:
-                return await self._settling.stored(put, done.size)
-            return ObjectInfo(put.key, done.size, done.version, media_type=put.media_type)
-        return await self._settling.own(put, done.answer, done.size)
+        return await self._settling.outcome(put, done.answer, done.version, done.size)
 
     async def repeat_is_refused(self, key: str, body: bytes, options: PutOptions, version: str) -> bool | None:
         """Whether the store refuses a create-only put of a key that holds just these bytes; ``None``: not known.
