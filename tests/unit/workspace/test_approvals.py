@@ -58,8 +58,8 @@ async def test_a_directory_that_becomes_a_link_meanwhile_is_asked_about_again(ro
         result = await workspace.call_tool(FILES.WRITE_FILE, {"path": "out/sub/new", "content": "x"})
     assert not result.ok
     assert [request.summary for request in person.asked] == [
-        "create /out/sub/new with 1 bytes",
-        "create /out/sub/new with 1 bytes; /out/sub is a link to ../prod",
+        "create /out/sub/new with 1 byte",
+        "create /out/sub/new with 1 byte; /out/sub is a link to ../prod",
     ]
     assert not (root / "prod/new").exists()
 
@@ -150,7 +150,7 @@ async def test_a_mount_is_no_link(root: Path) -> None:
     ):
         for name in ("1", "2"):
             assert (await session.call_tool(FILES.WRITE_FILE, {"path": f"/a/b/{name}", "content": "x"})).ok
-    assert [request.summary for request in person.asked] == ["create /a/b/1 with 1 bytes"]
+    assert [request.summary for request in person.asked] == ["create /a/b/1 with 1 byte"]
 
 
 async def test_a_rule_for_a_command_is_for_its_directory_and_its_way_of_running() -> None:

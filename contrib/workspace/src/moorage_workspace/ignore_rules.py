@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final
 
-from anyio import to_thread
-
 from moorage import Filesystem, MoorageError, StoragePath, TreeFilesystem
 from moorage_workspace.ignoring import GITIGNORE, LARGEST, REPOSITORY, IgnoreFile
+from moorage_workspace.threads import worked
 
 _SHORT: Final = 4 * 1024
 """Bytes that are understood at once; for more there is a thread, so that nothing else waits."""
 _REMEMBERED: Final = 10_000
+_ROOT: Final = StoragePath("/")
 
 _Chain = tuple[tuple[StoragePath, IgnoreFile], ...]
 """The files that speak of a directory's entries, nearest first, each with its directory."""
@@ -48,7 +48,7 @@ class IgnoreRules:
         parent = path.parent
         chain = self._chains.get(parent)
         for directory, rules in await self._chain(parent) if chain is None else chain:
-            decided = rules.decide(_relative(path, directory), is_dir=is_dir)
+            decided = rules.decide(relative(path, directory), is_dir=is_dir)
             if decided is not None:
                 return decided
         return False
@@ -79,17 +79,20 @@ class IgnoreRules:
             content = await self._files.read_bytes(path, 0, LARGEST)
         except MoorageError:
             return IgnoreFile(())
-        if len(content) <= _SHORT:
-            return IgnoreFile.parse(content)
-        return await to_thread.run_sync(IgnoreFile.parse, content)
+        return await worked(IgnoreFile.parse, content, at_once=len(content) <= _SHORT)
 
 
 def mount_paths(files: Filesystem) -> frozenset[StoragePath]:
     """Where trees of their own begin."""
     if isinstance(files, TreeFilesystem):
         return frozenset(mount.path for mount in files.mounts())
-    return frozenset({StoragePath("/")})
+    return frozenset({_ROOT})
 
 
-def _relative(path: StoragePath, directory: StoragePath) -> str:
-    return str(path)[1 if directory.is_root else len(str(directory)) + 1 :]
+def relative(path: StoragePath, directory: StoragePath) -> str:
+    """The path as written from ``directory``, which holds it.
+
+    Raises:
+        ValueError: it does not.
+    """
+    return path.rebased(directory, _ROOT).relative

@@ -58,7 +58,6 @@ class Output:
         frame: makes the final text from what is left of the body: a header, a notice how to get the rest. Runs after
             the cap, so that it can tell what was cut, and what the model has seen; its text is redacted too.
         media: parts beside the text.
-        failed: the call is to be reported as failed though it ran (a command that could not start has none).
     """
 
     body: str

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 from uuid import uuid4
@@ -24,7 +25,7 @@ from moorage_workspace.results import ToolResult
 from moorage_workspace.sandbox.detached import start_detached
 from moorage_workspace.sandbox.port import Sandbox
 from moorage_workspace.schemas import ToolDescription
-from moorage_workspace.tools.finishing import shown_name
+from moorage_workspace.tools.finishing import shown_tool
 from moorage_workspace.tools.pipeline import call_tool
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Session:
         tools = self._in_force()
         if not isinstance(cast("object", name), str) or name not in tools:
             names = ", ".join(one.name for one in tools.values() if one.enabled is not False)
-            shown = shown_name(name, self.workspace.gate)
+            shown = shown_tool(name, self.workspace.gate)
             raise ToolRefusedError(f"there is no tool {shown!r}; there are: {names}", refusal=Refusal.UNKNOWN_TOOL)
         return tools[name]
 
@@ -123,7 +124,7 @@ class Session:
 
         Never raises, whatever the arguments are, but for what hooks raise.
         """
-        self.workspace.note_access()
+        self.workspace.last_accessed_at = datetime.now(UTC)
         return await call_tool(self, name, arguments)
 
     def hook_layers(self) -> tuple[Hooks, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from moorage import Entry, Filesystem, Glob, Kind, MoorageError, StoragePath
-from moorage_workspace.ignore_rules import IgnoreRules
+from moorage_workspace.ignore_rules import IgnoreRules, relative
 from moorage_workspace.ignoring import REPOSITORY
 from moorage_workspace.shown_names import shown_name
 from moorage_workspace.snapshots import Snapshot, take_snapshot
@@ -111,7 +111,7 @@ class TreeListing:
         self._rules = rules
         self._cap = cap
         self._redact = redact
-        self._top = StoragePath("/")
+        self._top = _ROOT
         self._snapshots: list[Snapshot] = []
         self.lines = ["."]
         self.directories = 0
@@ -182,8 +182,8 @@ class TreeListing:
             await self._count_over(over, branch)
 
     def _is_wanted(self, entry: Entry) -> bool:
-        relative = entry.name if entry.path is None else entry.path.rebased(self._top, _ROOT).relative
-        return self._choice.matches(entry, shown_name(relative, self._redact))
+        name = entry.name if entry.path is None else relative(entry.path, self._top)
+        return self._choice.matches(entry, shown_name(name, self._redact))
 
     async def _count_over(self, entry: Entry, branch: _Branch) -> None:
         if entry.is_dir:

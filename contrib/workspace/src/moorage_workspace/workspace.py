@@ -108,7 +108,8 @@ class Workspace:
         self.created_at = self.last_accessed_at = datetime.now(UTC)
         self._instructions = instruction_options(instructions)
         files = FilesystemSource(filesystem, mounts, nested=nested_mounts)
-        self._life = self._living(files, SandboxSource(sandbox, sandbox_cache_key), on_mount)
+        self.providers = self._living(files, SandboxSource(sandbox, sandbox_cache_key), on_mount)
+        """Where sessions get their filesystem and sandbox from."""
         self._catalogue = catalogue(extra_tools)
         self.set_tools_config(tools)
         self._sessions = Sessions(self)
@@ -128,30 +129,25 @@ class Workspace:
     @property
     def filesystem(self) -> Filesystem | None:
         """The one for all requests; ``None`` with a resolver or without any."""
-        return self._life.files.static
+        return self.providers.files.static
 
     @property
     def sandbox(self) -> Sandbox | None:
         """The one for all requests; ``None`` with a resolver or without any."""
-        return self._life.shells.static
+        return self.providers.shells.static
 
     @property
     def has_filesystem_config(self) -> bool:
-        return self._life.files.configured
+        return self.providers.files.configured
 
     @property
     def has_sandbox_config(self) -> bool:
-        return self._life.shells.configured
-
-    @property
-    def providers(self) -> Lifecycle:
-        """Where sessions get their filesystem and sandbox from."""
-        return self._life
+        return self.providers.shells.configured
 
     @property
     def shell_mounts(self) -> tuple[SandboxMount, ...]:
         """What became of each mount in the shell; empty without mounts or without a sandbox."""
-        return () if self._life.mounts is None else self._life.mounts.states
+        return () if self.providers.mounts is None else self.providers.mounts.states
 
     async def resolve_filesystem(self, context: Context | None = None) -> Filesystem | None:
         """The filesystem of a request; a resolver runs once a context object, and again only after it failed."""
@@ -161,17 +157,17 @@ class Workspace:
     async def resolve_sandbox(self, context: Context | None = None) -> Sandbox | None:
         """The sandbox of a request: by ``sandbox_cache_key``, else once a context object."""
         async with self._sessions.of(context) as session:
-            return await self._life.open_sandbox(session.context)
+            return await self.providers.open_sandbox(session.context)
 
     def clear_sandbox_cache(self, key: str | None = None) -> None:
         """Forget the sandboxes that are kept by key, one or all. None of them is stopped; sessions keep theirs."""
-        self._life.shells.forget(key)
+        self.providers.shells.forget(key)
 
     # Life
 
     @property
     def status(self) -> WorkspaceStatus:
-        return self._life.status
+        return self.providers.status
 
     async def init(self) -> None:
         """Start what belongs to the workspace: filesystem, sandbox, mounts. Optional; idempotent; concurrent calls
@@ -180,7 +176,7 @@ class Workspace:
         Raises:
             Exception: why one did not start.
         """
-        await self._life.start()
+        await self.providers.start()
 
     async def destroy(self) -> None:
         """End all sessions, then destroy sandbox and filesystem, and forget what was resolved. Deletes no file.
@@ -188,7 +184,7 @@ class Workspace:
         Raises:
             ExceptionGroup: the errors of what failed; all was tried.
         """
-        await self._life.destroy(self._sessions.end_all)
+        await self.providers.destroy(self._sessions.end_all)
 
     async def __aenter__(self) -> Self:
         await self.init()
@@ -246,18 +242,11 @@ class Workspace:
         Raises:
             ConfigError: it is wrong; the one before stays.
         """
-        life = self._life
-        ground = Ground(life.files.static, life.files.configured, life.shells.static, life.shells.configured)
-        self._offer = Offer(configure(config, self._catalogue), ground)
-        self._tools_config = None if config is None else dict(config)
-
-    @property
-    def offer(self) -> Offer:
+        files, shells = self.providers.files, self.providers.shells
+        ground = Ground(files.static, files.configured, shells.static, shells.configured)
+        self.offer = Offer(configure(config, self._catalogue), ground)
         """The tools as configured now."""
-        return self._offer
-
-    def note_access(self) -> None:
-        self.last_accessed_at = datetime.now(UTC)
+        self._tools_config = None if config is None else dict(config)
 
     # Descriptions
 

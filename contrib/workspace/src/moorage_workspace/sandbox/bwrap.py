@@ -9,7 +9,6 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -64,39 +63,28 @@ _FAILING: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Bubblewrap:
     """A program ``bwrap`` that works.
 
-    Attributes:
+    Args:
         level: its arguments for users, as strong as this machine has it.
     """
 
-    program: str
-    level: tuple[str, ...]
+    name: IsolationName = "bwrap"
+    moves = True
+    holds_read_only = True
+    words = (
+        "Commands run isolated: they see the working directory, the mounts and read-only system programs."
+        " /tmp is empty at the start of every command."
+    )
 
-    @property
-    def name(self) -> IsolationName:
-        return "bwrap"
-
-    @property
-    def moves(self) -> bool:
-        return True
-
-    @property
-    def holds_read_only(self) -> bool:
-        return True
-
-    @property
-    def words(self) -> str:
-        return (
-            "Commands run isolated: they see the working directory, the mounts and read-only system programs."
-            " /tmp is empty at the start of every command."
-        )
+    def __init__(self, program: str, level: tuple[str, ...]) -> None:
+        self.program = program
+        self._level = level
 
     def wrapper(self, surroundings: Surroundings, directory: str) -> Wrapper | None:
         arguments = [
-            *_namespaces(self.level, network=surroundings.network),
+            *_namespaces(self._level, network=surroundings.network),
             *_system(network=surroundings.network),
             *_bind(surroundings.home),
         ]
@@ -105,7 +93,7 @@ class Bubblewrap:
         for path, place in sorted(surroundings.mounts.items()):
             arguments += _bind(Place(path, place.host, place.read_only))
         arguments += [*_proc(), *_devices(), "--remount-ro", "/", "--chdir", directory]
-        return Wrapper(self.program, tuple(arguments), _accounts(self.level))
+        return Wrapper(self.program, tuple(arguments), _accounts(self._level))
 
     def prefix(self, surroundings: Surroundings) -> Sequence[str]:
         return ()

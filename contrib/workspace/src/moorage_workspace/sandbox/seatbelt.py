@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from moorage_workspace.errors import IsolationUnavailableError
@@ -48,27 +47,13 @@ _NETWORK: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Seatbelt:
     """``sandbox-exec``, which works here."""
 
-    @property
-    def name(self) -> IsolationName:
-        return "seatbelt"
-
-    @property
-    def moves(self) -> bool:
-        return False
-
-    @property
-    def holds_read_only(self) -> bool:
-        return True
-
-    @property
-    def words(self) -> str:
-        return (
-            "Commands run isolated: of the machine's files they reach the working directory, the mounts and programs."
-        )
+    name: IsolationName = "seatbelt"
+    moves = False
+    holds_read_only = True
+    words = "Commands run isolated: of the machine's files they reach the working directory, the mounts and programs."
 
     def wrapper(self, surroundings: Surroundings, directory: str) -> Wrapper | None:
         return None

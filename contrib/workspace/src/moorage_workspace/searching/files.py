@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from anyio import to_thread
-
 from moorage import (
     Filesystem,
     InvalidPathError,
@@ -24,6 +22,7 @@ from moorage_workspace.searching.barriers import Shown, shown
 from moorage_workspace.searching.places import Found, Trouble
 from moorage_workspace.searching.processes import Matcher
 from moorage_workspace.searching.windows import NotTextError, Window, windows
+from moorage_workspace.threads import worked
 
 SHOWN: Final = 500
 """Characters of a line that are shown."""
@@ -138,9 +137,8 @@ class FileSearch:
         result.matches += len(hits)
 
     async def _redacted(self, window: Window) -> Shown:
-        if len(window.before) + len(window.core) + len(window.after) < _LONG:
-            return shown(window, self.redact)
-        return await to_thread.run_sync(shown, window, self.redact)
+        size = len(window.before) + len(window.core) + len(window.after)
+        return await worked(shown, window, self.redact, at_once=size < _LONG)
 
 
 def _shown(line: str, column: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Final
 
 from moorage import (
     Entry,
@@ -16,7 +15,7 @@ from moorage import (
     PathNotFoundError,
     StoragePath,
 )
-from moorage_workspace.ignore_rules import IgnoreRules, mount_paths
+from moorage_workspace.ignore_rules import IgnoreRules, mount_paths, relative
 from moorage_workspace.ignoring import GITIGNORE
 from moorage_workspace.shown_names import shown_name
 from moorage_workspace.snapshots import REMEMBERED
@@ -53,14 +52,6 @@ class Selection:
 
     def is_chosen(self, path: StoragePath) -> bool:
         return self.glob is None or self.glob.matches(shown_name(relative(path, self.top), self.redact))
-
-
-_ROOT: Final = StoragePath("/")
-
-
-def relative(path: StoragePath, top: StoragePath) -> str:
-    """The path as written from ``top``."""
-    return path.rebased(top, _ROOT).relative
 
 
 def parts_of_tree(files: Filesystem, top: StoragePath) -> list[StoragePath]:

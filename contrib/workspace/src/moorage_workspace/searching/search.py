@@ -18,11 +18,11 @@ from moorage import (
     PathNotFoundError,
     StoragePath,
 )
-from moorage_workspace.ignore_rules import mount_paths
+from moorage_workspace.ignore_rules import mount_paths, relative
 from moorage_workspace.searching.expressions import Expression
 from moorage_workspace.searching.files import FileResult, FileSearch, Skipped
 from moorage_workspace.searching.in_order import in_order
-from moorage_workspace.searching.places import Found, Inner, Selection, Trouble, listed, parts_of_tree, relative
+from moorage_workspace.searching.places import Found, Inner, Selection, Trouble, listed, parts_of_tree
 from moorage_workspace.searching.processes import InProcess, Workers
 from moorage_workspace.searching.ripgrep import Ripgrep
 from moorage_workspace.shown_names import shown_name

@@ -15,9 +15,10 @@ from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.results import Change, Plan
 from moorage_workspace.text.diffs import unified_diff
 from moorage_workspace.text.unseen import spelled_out
+from moorage_workspace.threads import worked
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.covering import is_covered
-from moorage_workspace.tools.leading import link_on, place, told
+from moorage_workspace.tools.leading import link_on, told
 from moorage_workspace.tools.paths import is_tree
 from moorage_workspace.tools.tool import Arguments, Targets
 
@@ -54,7 +55,7 @@ async def approved(call: ToolCall, arguments: Arguments, targets: Targets, plan:
     rule = suggested_rule(call.key, paths, given, whole_directories=is_tree(plan))
     answer = await _answer(call, await _request(call, paths, given, plan, rule))
     if not answer.approved:
-        why = f": {call.gate.redact(answer.reason)}" if answer.reason else ""
+        why = f": {call.redact(answer.reason)}" if answer.reason else ""
         raise ToolRefusedError(
             f"the call was not approved{why}; nothing was done, {_UNASKED}", refusal=Refusal.APPROVAL_REFUSED
         )
@@ -76,7 +77,7 @@ def _paths(targets: Targets) -> tuple[StoragePath, ...]:
 
 
 async def _places(call: ToolCall, paths: tuple[StoragePath, ...]) -> tuple[tuple[str, ...], ...]:
-    return tuple([await place(call, path) for path in paths])
+    return tuple([await call.place(path) for path in paths])
 
 
 async def _request(
@@ -87,13 +88,13 @@ async def _request(
     draw = partial(_drawn, call, paths, given, replace(plan, summary=summary), rule)
     texts = sum(len(value) for value in given.values() if isinstance(value, str))
     size = texts + sum(len(part) for change in plan.changes for part in (change.before, change.after) if part)
-    return draw() if size <= _AT_ONCE else await anyio.to_thread.run_sync(draw)
+    return await worked(draw, at_once=size <= _AT_ONCE)
 
 
 def _drawn(
     call: ToolCall, paths: tuple[StoragePath, ...], given: Mapping[str, object], plan: Plan, rule: ApprovalRule
 ) -> ApprovalRequest:
-    redact = call.gate.redact
+    redact = call.redact
     return ApprovalRequest(
         tool=call.name,
         key=call.key,
@@ -126,7 +127,7 @@ def _diff(call: ToolCall, change: Change) -> str:
     if change.before is None and change.version is not None:
         return f"--- {change.path}\n+++ {change.path}\nthe old content is too large to be shown\n"
     after = None if change.after is None else bytes(change.after)
-    return unified_diff(str(change.path), change.before, after, redact=call.gate.redact)
+    return unified_diff(str(change.path), change.before, after, redact=call.redact)
 
 
 async def _answer(call: ToolCall, request: ApprovalRequest) -> Approval:

@@ -75,10 +75,15 @@ class ToolCall:
 
     async def identity(self, path: StoragePath) -> str:
         """By what locks and read records know the object at ``path``, whichever way it is reached."""
+        return (await self.place(path))[0]
+
+    async def place(self, path: StoragePath) -> tuple[str, ...]:
+        """The lineage of what is at ``path``; of a link that leads nowhere, its own."""
         try:
-            return (await self.lineage(path))[0]
-        except (PathEscapeError, LinkLoopError):  # a link that leads nowhere is still there, to be deleted or moved
-            return f"{(await self.lineage(path.parent))[0]}/{path.name}"
+            return await self.lineage(path)
+        except (PathEscapeError, LinkLoopError):  # it is still there, to be deleted or moved
+            above = await self.lineage(path.parent)
+            return (f"{above[0]}/{path.name}", *above)
 
     async def lineage(self, path: StoragePath) -> tuple[str, ...]:
         """The identity of the object at ``path``, then those of the directories that hold it; opens the filesystem."""

@@ -8,7 +8,7 @@ from moorage import StoragePath
 from moorage_workspace.approval import ApprovalRule
 from moorage_workspace.results import Plan
 from moorage_workspace.tools.call import ToolCall
-from moorage_workspace.tools.leading import link_on, place
+from moorage_workspace.tools.leading import link_on
 from moorage_workspace.tools.paths import is_tree
 
 
@@ -38,4 +38,4 @@ async def _all_below(call: ToolCall, paths: tuple[StoragePath, ...], directory: 
     if not all(path.is_below(directory) for path in paths) or await link_on(call, directory) is not None:
         return False
     holder = (await call.lineage(directory))[0]
-    return all([holder in (await place(call, path))[1:] for path in paths])
+    return all([holder in (await call.place(path))[1:] for path in paths])

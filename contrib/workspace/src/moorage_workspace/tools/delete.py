@@ -11,13 +11,12 @@ from pydantic import Field
 from moorage import UNSET, DirectoryNotEmptyError, Kind, PathNotFoundError, StaleFileError, Stat, StoragePath
 from moorage_workspace.errors import FileReadRequiredError
 from moorage_workspace.results import Output, Plan
+from moorage_workspace.text.counting import counted
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
 from moorage_workspace.tools.missing import not_found
-from moorage_workspace.tools.paths import check_removable, content_of, first_entry, unfollowed
+from moorage_workspace.tools.paths import DIRECTORY, check_removable, content_of, first_entry, unfollowed
 from moorage_workspace.tools.tool import Annotations, Arguments, Needs, Targets, Tool
-
-_DIRECTORY: Final = "directory"
 
 
 class Delete(Arguments):
@@ -50,7 +49,7 @@ async def _plan(call: ToolCall, arguments: Delete) -> Plan:
         return await _plan_directory(call, path, recursive=arguments.recursive)
     if stat.kind is Kind.LINK:
         return Plan(f"delete the link {path}, not what it leads to", basis={str(path): stat.version})
-    return Plan(f"delete {path} ({stat.size:,} bytes)", basis={str(path): stat.version})
+    return Plan(f"delete {path} ({counted(stat.size, 'byte')})", basis={str(path): stat.version})
 
 
 async def _plan_directory(call: ToolCall, path: StoragePath, *, recursive: bool) -> Plan:
@@ -59,7 +58,7 @@ async def _plan_directory(call: ToolCall, path: StoragePath, *, recursive: bool)
             raise DirectoryNotEmptyError(
                 "the directory is not empty; recursive deletes it with all of it", path=str(path)
             )
-        return Plan(f"delete the empty directory {path}", basis={str(path): _DIRECTORY})
+        return Plan(f"delete the empty directory {path}", basis={str(path): DIRECTORY})
     if call.read_required:
         await _require_read(call, path)
     content = await content_of(call.files, path)
@@ -89,7 +88,7 @@ async def _act(call: ToolCall, arguments: Delete, plan: Plan) -> Output:
     path = call.path(arguments.path)
     stat = await unfollowed(call.files, path)
     planned = plan.basis[str(path)]
-    is_directory = planned is not None and planned.startswith(_DIRECTORY)
+    is_directory = planned is not None and planned.startswith(DIRECTORY)
     if stat.is_dir != is_directory:
         raise StaleFileError("something else is there now; nothing was deleted", path=str(path))
     identity = await call.identity(path)

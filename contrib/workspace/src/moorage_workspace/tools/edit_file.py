@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Final, TypeVar, cast
+from typing import Final, cast
 
-import anyio.to_thread
 from pydantic import Field
 
 from moorage import UNSET, PathNotFoundError, Stat, StoragePath, Unset
@@ -15,6 +13,7 @@ from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.reads import ReadRecord, Span, digest_of, seen_after
 from moorage_workspace.redaction import MASK
 from moorage_workspace.results import Change, Kept, Output, Plan
+from moorage_workspace.text.counting import counted
 from moorage_workspace.text.diffs import unified_diff
 from moorage_workspace.text.editing import MOST_PLACES, Edit, NotFound, NotUnique, TooLarge, TooMany, edit, first_lines
 from moorage_workspace.text.encodings import Verdict, judge_whole
@@ -23,13 +22,13 @@ from moorage_workspace.text.hidden import Hidden, uncovers
 from moorage_workspace.text.lines import line_end, line_start, split_lines
 from moorage_workspace.text.nearest import Nearest, is_numbered, nearest
 from moorage_workspace.text.pieces import Pieces
+from moorage_workspace.threads import worked
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
 from moorage_workspace.tools.missing import not_found
+from moorage_workspace.tools.paths import check_writable
 from moorage_workspace.tools.tool import Annotations, Arguments, Needs, Targets, Tool
-from moorage_workspace.tools.write_file import encoded, require_writable
-
-T = TypeVar("T")
+from moorage_workspace.tools.write_file import encoded
 
 _AT_ONCE: Final = 256 * 1024
 """Bytes up to which the work is not worth a thread."""
@@ -87,9 +86,9 @@ async def _plan(call: ToolCall, arguments: EditFile) -> EditPlan:
     _check(arguments)
     most = cast("int", call.options["max_edit_bytes"])
     stat, data = await _content(call, path, most)
-    await require_writable(call, path)
-    work = partial(_edited, data, arguments, most, call.redact)
-    done = await _worked(work, at_once=len(data) <= _AT_ONCE and not arguments.replace_all)
+    await check_writable(call.files, path)
+    at_once = len(data) <= _AT_ONCE and not arguments.replace_all
+    done = await worked(_edited, data, arguments, most, call.redact, at_once=at_once)
     if isinstance(done, NotFound):
         raise await _no_match(call, arguments, data)
     if not isinstance(done, Edit):
@@ -97,9 +96,8 @@ async def _plan(call: ToolCall, arguments: EditFile) -> EditPlan:
     await call.require_seen(path, ((part.start, part.end) for part in done.replaced))
     if not done.alters(data):
         raise ToolRefusedError("the edit would change nothing: line ends and byte order marks are kept as they are")
-    places = len(done.replaced)
     return EditPlan(
-        f"edit {path}, {places:,} {'place' if places == 1 else 'places'}",
+        f"edit {path}, {counted(len(done.replaced), 'place')}",
         (Change(path, data, done.content, stat.version),),
         {str(path): stat.version},
         done,
@@ -112,14 +110,13 @@ async def _act(call: ToolCall, arguments: EditFile, plan: Plan) -> Output:
     path, before = change.path, change.before or b""
     at_once = len(before) <= _AT_ONCE and len(done.replaced) <= _FEW
     identity = await call.held_identity(path)
-    seen = partial(_seen, call.session.reads.get(identity), done)
-    spans, digest = await _worked(seen, at_once=at_once)
+    spans, digest = await worked(_seen, call.session.reads.get(identity), done, at_once=at_once)
     stat = await _written(call, path, done.content, UNSET if change.version is None else change.version)
     call.session.reads.edited(identity, path, stat, spans, digest)
-    lines, diff = await _worked(partial(_short_diff, call, path, before, done), at_once=at_once)
+    lines, diff = await worked(_short_diff, call, path, before, done, at_once=at_once)
     places = len(done.replaced)
     where = _listed(lines) + (" and on" if places > len(lines) else "")
-    head = f"Edited {path}: {places:,} {'replacement' if places == 1 else 'replacements'} at {where}"
+    head = f"Edited {path}: {counted(places, 'replacement')} at {where}"
 
     def frame(kept: Kept) -> str:
         text = kept.text.removesuffix("\n")
@@ -177,10 +174,6 @@ async def _content(call: ToolCall, path: StoragePath, most: int) -> tuple[Stat, 
             return reader.stat, await reader.read()
     except PathNotFoundError as error:
         raise await not_found(call, path, error) from None
-
-
-async def _worked(work: Callable[[], T], *, at_once: bool) -> T:
-    return work() if at_once else await anyio.to_thread.run_sync(work)
 
 
 def _edited(data: bytes, arguments: EditFile, most: int, redact: Redact) -> Edit | NotFound | _Refused:
@@ -245,8 +238,8 @@ def _not_unique(found: NotUnique, path: str) -> ToolRefusedError:
 
 
 async def _no_match(call: ToolCall, arguments: EditFile, data: bytes) -> ToolRefusedError:
-    work = partial(_nearest, data, arguments.old_string, call.redact)
-    shown, near = await _worked(work, at_once=len(data) <= _AT_ONCE)
+    at_once = len(data) <= _AT_ONCE
+    shown, near = await worked(_nearest, data, arguments.old_string, call.redact, at_once=at_once)
     if is_numbered(arguments.old_string):
         said = "; leave out the line numbers and arrows, they are not part of the file"
     elif len(data) > _HINTED:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-import anyio.to_thread
-
 from moorage import MoorageError
 from moorage_workspace.capping import cap
 from moorage_workspace.errors import code_of
 from moorage_workspace.redaction import Gate
 from moorage_workspace.results import Keep, Output, ToolFailure, ToolResult
+from moorage_workspace.threads import worked
 from moorage_workspace.tokens import TokenCounter
 from moorage_workspace.tools.call import ToolCall
 
@@ -23,12 +22,9 @@ _AT_ONCE: Final = 64 * 1024
 
 async def finished(call: ToolCall, output: Output) -> ToolResult:
     """The result of a call that did what it was asked to."""
-    if len(output.body) > _AT_ONCE:
-        body, structured = await anyio.to_thread.run_sync(_redacted, call.gate, output)
-    else:
-        body, structured = _redacted(call.gate, output)
+    body, structured = await worked(_redacted, call.gate, output, at_once=len(output.body) <= _AT_ONCE)
     kept = cap(body, call.max_output_tokens, output.keep, call.session.workspace.count_tokens)
-    return ToolResult(call.name, call.gate.redact(output.frame(kept)), structured, output.media)
+    return ToolResult(call.name, call.redact(output.frame(kept)), structured, output.media)
 
 
 def failed(name: object, gate: Gate, count: TokenCounter, error: MoorageError) -> ToolResult:
@@ -38,10 +34,10 @@ def failed(name: object, gate: Gate, count: TokenCounter, error: MoorageError) -
     message = cap(message, _MOST_TOKENS_OF_AN_ERROR, Keep.START, count).text
     failure = ToolFailure(code_of(error), message, error.retryable)
     structured = {"error": {"code": failure.code, "message": message, "retryable": failure.retryable}}
-    return ToolResult(shown_name(name, gate), f"Error ({failure.code}): {message}", structured, error=failure)
+    return ToolResult(shown_tool(name, gate), f"Error ({failure.code}): {message}", structured, error=failure)
 
 
-def shown_name(name: object, gate: Gate) -> str:
+def shown_tool(name: object, gate: Gate) -> str:
     """What a model called for a tool, as it can be repeated; of what is no text, the type."""
     return gate.redact_start(name, _MOST_OF_A_NAME) if isinstance(name, str) else type(name).__name__
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from moorage import PathNotDirectoryError, PathNotFoundError, Stat, StoragePath
+from moorage import StoragePath
 from moorage_workspace.errors import ChangedSinceReadError, FileReadRequiredError
 from moorage_workspace.reads import DIGESTED, ReadRecord, digest_of
 from moorage_workspace.results import Plan
 from moorage_workspace.tools.call import ToolCall
+from moorage_workspace.tools.paths import stat_or_none
 from moorage_workspace.tools.tool import Targets
 
 
@@ -23,7 +24,7 @@ async def check_reads(call: ToolCall, targets: Targets, *, replaces: bool) -> No
         record = call.session.reads.get(identity)
         if record is None and not call.read_required:
             continue
-        stat = await _stat(call, path)
+        stat = await stat_or_none(call.files, path)
         if record is not None:
             await _compare(call, path, identity, record, stat.version if stat else None, None)
         if stat is None or not stat.is_file or not call.read_required:
@@ -73,15 +74,8 @@ async def _same_content(call: ToolCall, path: StoragePath, record: ReadRecord, c
     if record.digest is None or record.size > DIGESTED:
         return False
     if content is None:
-        stat = await _stat(call, path)
+        stat = await stat_or_none(call.files, path)
         if stat is None or not stat.is_file or stat.size != record.size:
             return False
         content = await call.files.read_bytes(path)
     return digest_of(content) == record.digest
-
-
-async def _stat(call: ToolCall, path: StoragePath) -> Stat | None:
-    try:
-        return await call.files.stat(path)
-    except (PathNotFoundError, PathNotDirectoryError):
-        return None

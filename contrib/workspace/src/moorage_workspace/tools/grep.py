@@ -15,6 +15,7 @@ from moorage_workspace.searching.files import FileResult, Skipped
 from moorage_workspace.searching.places import Selection
 from moorage_workspace.searching.ripgrep import find_ripgrep
 from moorage_workspace.searching.search import MOST_MATCHES, Answer, Question, search
+from moorage_workspace.text.counting import counted
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.globs import globs
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
@@ -82,7 +83,7 @@ def _output(call: ToolCall, answer: Answer, context: int) -> Output:
     def frame(kept: Kept) -> str:
         if not lines:
             return summary
-        notice = "" if kept.whole else f"\n[{_counted(kept.dropped_lines, 'more line')} left out; {_NARROW}]"
+        notice = "" if kept.whole else f"\n[{counted(kept.dropped_lines, 'more line')} left out; {_NARROW}]"
         return f"{summary}\n{_RULE}\n{kept.text}{notice}"
 
     structured = {
@@ -98,15 +99,11 @@ _NARROW: Final = "narrow it with path, glob, max_count or a stricter pattern"
 
 
 def _summary(answer: Answer) -> str:
-    found = f"{_counted(answer.matches, 'match', 'matches')} in {_counted(len(answer.files), 'file')}"
+    found = f"{counted(answer.matches, 'match', 'matches')} in {counted(len(answer.files), 'file')}"
     if answer.stopped:
         found += f", stopped there: there are more; {_NARROW}"
     skipped = ", ".join(f"{answer.skipped[reason]:,} {reason.value}" for reason in Skipped if answer.skipped[reason])
     return f"{found} (skipped: {skipped})" if skipped else found
-
-
-def _counted(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _lines(call: ToolCall, answer: Answer, context: int) -> Iterator[str]:

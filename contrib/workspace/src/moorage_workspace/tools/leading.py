@@ -1,4 +1,4 @@
-"""Where a path leads: through which link, and to which place in the store."""
+"""Which links a path leads through."""
 
 from __future__ import annotations
 
@@ -6,15 +6,6 @@ from moorage import LinkLoopError, MoorageError, PathEscapeError, StoragePath
 from moorage_workspace.ignore_rules import mount_paths
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.paths import unfollowed
-
-
-async def place(call: ToolCall, path: StoragePath) -> tuple[str, ...]:
-    """The lineage of what is at ``path``; of a link that leads nowhere, its own."""
-    try:
-        return await call.lineage(path)
-    except (PathEscapeError, LinkLoopError):
-        above = await call.lineage(path.parent)
-        return (f"{above[0]}/{path.name}", *above)
 
 
 async def link_on(call: ToolCall, path: StoragePath) -> StoragePath | None:

@@ -11,7 +11,7 @@ from moorage import PathExistsError
 from moorage_workspace.results import Output, Plan
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
-from moorage_workspace.tools.paths import check_writable, stat_or_none
+from moorage_workspace.tools.paths import DIRECTORY, check_writable, stat_or_none
 from moorage_workspace.tools.tool import Annotations, Arguments, Needs, Targets, Tool
 
 
@@ -35,9 +35,7 @@ async def _plan(call: ToolCall, arguments: Mkdir) -> Plan:
     if stat is not None and not stat.is_dir:
         raise PathExistsError("a file is there already", path=str(path))
     there = stat is not None
-    return Plan(
-        f"{'keep' if there else 'make'} the directory {path}", basis={str(path): "directory" if there else None}
-    )
+    return Plan(f"{'keep' if there else 'make'} the directory {path}", basis={str(path): DIRECTORY if there else None})
 
 
 async def _act(call: ToolCall, arguments: Mkdir, plan: Plan) -> Output:

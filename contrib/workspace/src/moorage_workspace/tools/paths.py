@@ -22,11 +22,14 @@ from moorage import (
 from moorage_workspace.ignore_rules import mount_paths
 from moorage_workspace.reads import ReadRecord, new_digest
 from moorage_workspace.results import Plan
+from moorage_workspace.text.counting import counted, first_of
 from moorage_workspace.tools.call import ToolCall
 
 _COUNTED: Final = 10_000
 _NAMED: Final = 10
-_TREE: Final = "directory with "
+DIRECTORY: Final = "directory"
+"""What a plan rests on where a directory is there, whatever it holds."""
+_TREE: Final = f"{DIRECTORY} with "
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class Content:
         entries = self.directories + self.files
         if self.more:
             return f"more than {entries:,} entries below it (beyond those, a change of them goes unseen)"
-        return f"{entries:,} {'entry' if entries == 1 else 'entries'} below it"
+        return f"{counted(entries, 'entry', 'entries')} below it"
 
 
 def is_tree(plan: Plan) -> bool:
@@ -147,7 +150,7 @@ async def first_entry(files: Filesystem, directory: StoragePath) -> Entry | None
 
 def explained(error: TransferError) -> TransferError:
     """The error with the paths that arrived and those that did not, as far as there is room."""
-    arrived = _listed(error.done)
+    arrived = first_of(error.done, _NAMED)
     failed = "; ".join(f"{path}: {cause.message}" for path, cause in error.failed[:_NAMED])
     message = f"{error.message}. Arrived: {arrived or 'nothing'}. Not: {failed or 'nothing'}"
     return TransferError(
@@ -159,11 +162,6 @@ def explained(error: TransferError) -> TransferError:
         provider=error.provider,
         retryable=error.retryable,
     )
-
-
-def _listed(paths: tuple[str, ...]) -> str:
-    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
-    return ", ".join(paths[:_NAMED]) + more
 
 
 def remember(

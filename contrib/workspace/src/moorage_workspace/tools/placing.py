@@ -22,12 +22,12 @@ from moorage import (
     Unset,
 )
 from moorage_workspace.results import Plan
+from moorage_workspace.text.counting import counted, first_of
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.missing import not_found
-from moorage_workspace.tools.paths import check_writable, content_of, stat_or_none, unfollowed
+from moorage_workspace.tools.paths import DIRECTORY, check_writable, content_of, stat_or_none, unfollowed
 from moorage_workspace.tools.tool import Arguments
 
-_DIRECTORY: Final = "directory"
 _COMPARED: Final = 10_000
 """Entries of a directory that are looked at beforehand; the store refuses to replace any, seen or not."""
 _NAMED: Final = 5
@@ -96,8 +96,8 @@ async def check_merge(call: ToolCall, ends: Ends) -> None:
     both = sorted(path for path in arriving.keys() & there.keys() if not (arriving[path] and there[path]))
     if both:
         raise PathExistsError(
-            f"files are there already that a directory does not replace: {_listed(both)}. Place them one by one, or "
-            "delete them first",
+            f"files are there already that a directory does not replace: {first_of(both, _NAMED)}. Place them one by "
+            "one, or delete them first",
             path=str(ends.destination),
         )
 
@@ -113,14 +113,9 @@ async def _below(call: ToolCall, directory: StoragePath) -> AsyncGenerator[tuple
                 return
 
 
-def _listed(paths: list[StoragePath]) -> str:
-    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
-    return ", ".join(map(str, paths[:_NAMED])) + more
-
-
 async def planned(call: ToolCall, ends: Ends, doing: str) -> Plan:
     """What would happen. It rests on both files' versions, and on what a directory holds."""
-    what, rests_on = f"{ends.seen.size:,} bytes", ends.seen.version
+    what, rests_on = counted(ends.seen.size, "byte"), ends.seen.version
     if ends.seen.kind is Kind.LINK:
         what = "a link"
     elif ends.seen.is_dir:
@@ -128,13 +123,11 @@ async def planned(call: ToolCall, ends: Ends, doing: str) -> Plan:
         what, rests_on = str(content), content.basis
     instead, version = "", None
     if ends.replaced is not None:
-        version = _DIRECTORY if ends.replaced.is_dir else ends.replaced.version
-        instead = ", into the directory there" if ends.replaced.is_dir else f", replacing {ends.replaced.size:,} bytes"
+        version, instead = ends.replaced.version, f", replacing {counted(ends.replaced.size, 'byte')}"
+        if ends.replaced.is_dir:
+            version, instead = DIRECTORY, ", into the directory there"
     basis = {str(ends.destination): version, str(ends.source): rests_on}
-    return Plan(
-        f"{doing} {ends.source} ({what}) to {ends.destination}{instead}",
-        basis=basis,
-    )
+    return Plan(f"{doing} {ends.source} ({what}) to {ends.destination}{instead}", basis=basis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +143,7 @@ class Expected:
     @classmethod
     def by(cls, plan: Plan, destination: StoragePath) -> Expected:
         version = plan.basis[str(destination)]
-        if version is None or version == _DIRECTORY:
+        if version is None or version == DIRECTORY:
             return cls(overwrite=False, expected_version=UNSET)
         return cls(overwrite=True, expected_version=version)
 

@@ -12,6 +12,7 @@ from moorage import PathNotFoundError, Reader, Stat, StoragePath
 from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.reads import DIGESTED, digest_of, new_digest
 from moorage_workspace.results import Media, Output, Plan
+from moorage_workspace.text.counting import counted
 from moorage_workspace.text.encodings import SNIFFED, Verdict, judge
 from moorage_workspace.text.lines import LineWindow
 from moorage_workspace.tools.call import ToolCall
@@ -150,7 +151,7 @@ def _reason(verdict: Verdict) -> str:
 
 def _past_the_end(arguments: ReadFile, window: LineWindow) -> ToolRefusedError:
     return ToolRefusedError(
-        f"offset {arguments.offset} is past the end: the file has {window.lines} lines",
+        f"offset {arguments.offset} is past the end: the file has {counted(window.lines, 'line')}",
         refusal=Refusal.INVALID_ARGUMENTS,
         path=arguments.path,
     )

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from moorage import Stat, StoragePath
 from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.results import Kept, Output
+from moorage_workspace.text.counting import counted
 from moorage_workspace.text.excerpts import REACH, excerpt
 from moorage_workspace.tools.call import ToolCall
 
@@ -38,7 +39,7 @@ async def bytes_shown(
         stat, data = reader.stat, await reader.read()
     if start and start >= stat.size:
         raise ToolRefusedError(
-            f"offset {offset} is past the end: the file has {stat.size} bytes",
+            f"offset {offset} is past the end: the file has {counted(stat.size, 'byte')}",
             refusal=Refusal.INVALID_ARGUMENTS,
             path=str(path),
         )

@@ -49,12 +49,10 @@ def shown(call: ToolCall, result: CommandResult, head: str, *, tail: int, more: 
 def ending(result: CommandResult) -> str:
     """How a command that has ended did so, e.g. ``exit code 1 after 0.3 s``."""
     if result.timed_out:
-        how = f"timed out after {result.duration:.1f} s and was ended; exit code {result.exit_code}"
-    elif result.killed:
-        how = f"was ended after {result.duration:.1f} s; exit code {result.exit_code}"
-    else:
-        how = f"exit code {result.exit_code} after {result.duration:.1f} s"
-    return how
+        return f"timed out after {result.duration:.1f} s and was ended; exit code {result.exit_code}"
+    if result.killed:
+        return f"was ended after {result.duration:.1f} s; exit code {result.exit_code}"
+    return f"exit code {result.exit_code} after {result.duration:.1f} s"
 
 
 def _stream(call: ToolCall, name: str, raw: str, dropped: int, tail: int) -> _Stream:

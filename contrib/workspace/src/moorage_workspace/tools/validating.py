@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Final, cast
 
-import anyio.to_thread
 from pydantic import ValidationError
 
 from moorage_workspace.config import ConfiguredTool
 from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.redaction import holds_mask
+from moorage_workspace.threads import worked
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.tool import Arguments, Targets
 
@@ -50,19 +50,13 @@ async def permitted(call: ToolCall, tool: ConfiguredTool, arguments: Arguments) 
     """
     if not tool.tool.annotations.read_only:
         for name, value in arguments.model_dump().items():
-            if isinstance(value, str) and await _masks(value):
+            if isinstance(value, str) and await worked(holds_mask, value, at_once=len(value) <= _AT_ONCE):
                 raise ToolRefusedError(
                     f"{name} holds the mask that stands for a secret in outputs; writing it back would destroy the "
                     "secret. Leave that part of the file alone, e.g. with an edit beside it",
                     refusal=Refusal.MASKED_CONTENT,
                 )
     return tool.tool.targets(call, arguments)
-
-
-async def _masks(text: str) -> bool:
-    if len(text) <= _AT_ONCE:
-        return holds_mask(text)
-    return await anyio.to_thread.run_sync(holds_mask, text)
 
 
 def _decoded(arguments: Mapping[str, object] | str) -> Mapping[str, object]:

@@ -12,15 +12,16 @@ from moorage import (
     NoMountError,
     PathExistsError,
     PathNotFoundError,
-    ReadOnlyError,
     StaleFileError,
     Stat,
     StoragePath,
 )
 from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.results import Change, Output, Plan
+from moorage_workspace.text.counting import counted
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
+from moorage_workspace.tools.paths import check_writable
 from moorage_workspace.tools.tool import Annotations, Arguments, Needs, Targets, Tool
 
 _DIFFED: Final = 1024 * 1024
@@ -49,10 +50,11 @@ def _targets(call: ToolCall, arguments: WriteFile) -> Targets:
 
 async def _plan(call: ToolCall, arguments: WriteFile) -> Plan:
     path, content = call.path(arguments.path), encoded(arguments.content, "content")
+    size = counted(len(content), "byte")
     most = call.options["max_write_bytes"]
     if isinstance(most, int) and len(content) > most:
         raise ToolRefusedError(
-            f"the content has {len(content):,} bytes, and {most:,} may be written at once; write less",
+            f"the content has {size}, and {most:,} may be written at once; write less",
             refusal=Refusal.TOO_LARGE,
             path=arguments.path,
         )
@@ -63,15 +65,13 @@ async def _plan(call: ToolCall, arguments: WriteFile) -> Plan:
     except NoMountError:
         raise
     except PathNotFoundError:
-        await require_writable(call, path)
-        return Plan(
-            f"create {path} with {len(content):,} bytes", (Change(path, None, content, None),), {str(path): None}
-        )
+        await check_writable(call.files, path)
+        return Plan(f"create {path} with {size}", (Change(path, None, content, None),), {str(path): None})
     if not arguments.overwrite:
         raise PathExistsError("the file exists already, and overwrite is false", operation="write", path=arguments.path)
-    await require_writable(call, path)
+    await check_writable(call.files, path)
     return Plan(
-        f"replace {path}, {stat.size:,} bytes, with {len(content):,} bytes",
+        f"replace {path}, {counted(stat.size, 'byte')}, with {size}",
         (Change(path, before, content, stat.version),),
         {str(path): stat.version},
     )
@@ -115,16 +115,6 @@ def encoded(text: str, what: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise ToolRefusedError(f"{what} holds half a character (a lone surrogate) at position {error.start}") from None
-
-
-async def require_writable(call: ToolCall, path: StoragePath) -> None:
-    """Refuse before anybody is asked.
-
-    Raises:
-        ReadOnlyError.
-    """
-    if not (await call.files.capabilities(path)).writable:
-        raise ReadOnlyError("read-only", operation="write", path=str(path), provider=call.files.provider.scheme)
 
 
 WRITE_FILE: Final = Tool(
