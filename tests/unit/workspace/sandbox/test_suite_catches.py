@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 from tests.unit.workspace.sandbox.broken_sandboxes import CAUGHT
 
+from moorage_workspace.testing import sleepers
+
 pytest_plugins = ["pytester"]
 
 HEADER = """
 from moorage_workspace import LocalSandbox
 from moorage_workspace.testing import SandboxConformance
-import moorage_workspace.testing.sleepers
 from tests.unit.workspace.sandbox import broken_sandboxes
-
-moorage_workspace.testing.sleepers._PATIENCE = 2.0
 """
 
 BROKEN = """
@@ -34,6 +33,13 @@ class TestMute(SandboxConformance):
     def make_sandbox(self, directory, *, timeout):
         return LocalSandbox(directory, timeout=timeout)
 """
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stays is waited for in vain; the suite runs in this process, so it must be as patient again afterwards."""
+    monkeypatch.setattr(sleepers, "_PATIENCE", 2.0)
+
 
 BWRAPPED = {"MountsWritable"}
 
