@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any, NoReturn, Self, TypeVar
 
 from moorage.models import Reader
@@ -11,13 +11,20 @@ from moorage.models import Reader
 S = TypeVar("S", bound=AsyncIterator[Any])
 
 
-@asynccontextmanager
-async def closing(stream: S) -> AsyncGenerator[S]:
-    """Close ``stream`` on the way out, if it can be closed, so that its handles go back at once."""
-    try:
-        yield stream
-    finally:
-        aclose = getattr(stream, "aclose", None)
+class closing(AbstractAsyncContextManager[S, None]):  # noqa: N801 - as contextlib names its own
+    """Closes ``stream`` on the way out, if it can be closed, so that its handles go back at once.
+
+    It is no generator itself: an event loop that ends closes all generators that are left, in no order.
+    """
+
+    def __init__(self, stream: S) -> None:
+        self._stream = stream
+
+    async def __aenter__(self) -> S:
+        return self._stream
+
+    async def __aexit__(self, *_: object) -> None:
+        aclose = getattr(self._stream, "aclose", None)
         if aclose is not None:
             await aclose()
 

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import anyio
 import pytest
@@ -14,7 +16,7 @@ import trio
 from tests.integration.gcs.support import CHUNK, opened
 from tests.servers.gcs import LocalGCSServer
 
-from moorage import BlockingFilesystem, ClosedError, MoorageError, OperationTimeoutError, UnsupportedError
+from moorage import BlockingFilesystem, ClosedError, Entry, MoorageError, OperationTimeoutError, UnsupportedError
 from moorage_gcs import GCSFilesystem
 
 
@@ -39,6 +41,27 @@ def test_a_loop_after_another_and_one_that_was_not_closed(gcs_server: LocalGCSSe
     for name in ("second", "third"):
         asyncio.run(use(fs, name))
     asyncio.run(fs.aclose())
+
+
+@pytest.mark.parametrize("listing", [GCSFilesystem.scan_dir, GCSFilesystem.walk], ids=["scan", "walk"])
+def test_a_loop_ends_in_peace_while_a_page_is_on_its_way(
+    own_gcs_server: LocalGCSServer, listing: Callable[[GCSFilesystem, str], AsyncIterator[Entry]]
+) -> None:
+    own_gcs_server.state.settings.page_size = 1
+    said: list[dict[str, Any]] = []
+    kept: list[AsyncIterator[Entry]] = []
+    for name in ("one", "two", "three"):
+        own_gcs_server.put(f"loops/{name}", b"x")
+
+    async def leave() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
+        fs = filesystem(own_gcs_server)
+        await fs.init()
+        kept.append(listing(fs, "/"))
+        await anext(kept[0])
+
+    asyncio.run(leave())
+    assert said == []
 
 
 def test_two_loops_at_once(gcs_server: LocalGCSServer) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterable, Awaitable, Callable
 from functools import partial
 
 import anyio
 import anyio.to_thread
 import pytest
-from tests.integration.gcs.support import CHUNK, opened
+from tests.integration.gcs.support import CHUNK, losing, meanwhile, opened, read_and_write, read_and_write_times
 from tests.servers.faults import Answer, DropRequest, DropResponse, Rule, Stall, gcs_error
 from tests.servers.gcs import LocalGCSServer
 from tests.servers.proxy import Proxy
@@ -27,44 +26,6 @@ SIZES = pytest.mark.parametrize("size", [0, 4, CHUNK + 4])
 @pytest.fixture
 def bucket(gcs_server: LocalGCSServer) -> str:
     return gcs_server.make_bucket()
-
-
-@asynccontextmanager
-async def meanwhile(proxy: Proxy, write: Callable[[], Awaitable[object]]) -> AsyncIterator[None]:
-    """The next question what is stored is held back until others have written."""
-    release = threading.Event()
-    proxy.reset()
-    proxy.add(Rule(Stall(release=release), kind="get_metadata", times=1))
-
-    async def others() -> None:
-        await anyio.to_thread.run_sync(proxy.wait_for, "get_metadata")
-        try:
-            await write()
-        finally:
-            release.set()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(others)
-        yield
-
-
-def losing(size: int) -> Rule:
-    """The store makes an object of this size, and its answer does not say so."""
-    if size > CHUNK:
-        return Rule(gcs_error(410, after=True), kind="resumable_chunk", nth=2)
-    return Rule(DropResponse(), kind="multipart_upload", nth=1)
-
-
-async def read_and_write(fs: Filesystem, body: bytes) -> None:
-    """As a program that never asks for the file's metadata."""
-    async with fs.open_read("/file") as reader:
-        version = reader.stat.version or ""
-    await fs.write_bytes("/file", body, expected_version=version)
-
-
-async def read_and_write_times(fs: Filesystem, times: int) -> None:
-    for number in range(times):
-        await read_and_write(fs, b"%02d" % number)
 
 
 async def stat_and_write(fs: Filesystem, body: bytes) -> None:

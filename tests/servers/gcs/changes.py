@@ -10,7 +10,7 @@ from tests.servers.gcs.calls import Answer, Call, json_answer
 from tests.servers.gcs.conditions import Conditions
 from tests.servers.gcs.failures import invalid
 from tests.servers.gcs.names import check_object_name
-from tests.servers.gcs.objects import WRITABLE, StoredObject, writable_fields
+from tests.servers.gcs.objects import WRITABLE, StoredObject, check_size, writable_fields
 from tests.servers.gcs.state import Rewrite, State
 
 MOST_COMPONENTS: Final = 32
@@ -40,7 +40,7 @@ def _merged(fields: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, An
             value = {key: text for key, text in value.items() if text is not None}
         if name in asked:
             merged[name] = value
-    return {name: value for name, value in merged.items() if value is not None}
+    return check_size({name: value for name, value in merged.items() if value is not None})
 
 
 def _source(state: State, call: Call, bucket: str, name: str) -> StoredObject:

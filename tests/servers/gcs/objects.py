@@ -17,6 +17,8 @@ WRITABLE: Final = (
     "storageClass",
 )  # fmt: skip
 """Fields of the resource that a request may set."""
+LARGEST_METADATA: Final = 8 * 1024
+"""Bytes of names and values of the metadata of an object's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,14 @@ def writable_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in fields.items():
         if not isinstance(value, dict if name == "metadata" else str):
             raise invalid(f"Invalid value for: {name}")
+    return check_size(fields)
+
+
+def check_size(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields, unless the object's own metadata are larger than any object's may be."""
+    texts = [str(text) for pair in fields.get("metadata", {}).items() for text in pair]
+    if sum(len(text.encode("utf-8", "surrogatepass")) for text in texts) > LARGEST_METADATA:
+        raise invalid("The custom metadata of an object may have 8 KiB.")
     return fields
 
 

@@ -51,6 +51,8 @@ def said(status: int, reason: str, message: str = "") -> bytes:
         (418, b"[]", StorageError, "418"),
         (400, b'{"error": "text"}', StorageError, "does not understand"),
         (400, said(400, "http://evil secret"), StorageError, "does not understand the request"),
+        (403, said(403, "secret1"), PermissionDeniedError, "forbidden"),
+        (403, said(403, "secret" * 20), PermissionDeniedError, "forbidden"),
     ],
 )
 def test_every_refusal_is_one_of_ours(status: int, body: bytes, expected: type[MoorageError], text: str) -> None:

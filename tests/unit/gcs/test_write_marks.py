@@ -54,6 +54,22 @@ def test_the_chain_stays_small_and_the_memory_too() -> None:
     assert Mark.of(stored(mark, 1), KEY) == mark
 
 
+def test_a_mark_has_as_much_of_its_chain_as_there_is_room_for() -> None:
+    named = Mark(KEY, "0" * 16, (Base("9", "1" * 16), Base("8", "2" * 16), Base("7", "")))
+    for size in range(200):
+        text = named.within(size)
+        assert len(text) <= size
+        read = Mark.of({"metadata": {NAME: text}}, KEY)
+        if len(text) == 27:
+            assert read.bases == (Base("9", ""),)
+        else:
+            assert read.bases == named.bases[: len(read.bases)]
+            assert bool(read.word) == bool(read.bases)
+    assert [len(named.within(size)) for size in (26, 27, 44, 63, 65, 200)] == [0, 27, 44, 63, 65, 65]
+    of_nothing = WriteMarks().new(KEY, None)
+    assert (of_nothing.within(24), of_nothing.within(25)) == ("", str(of_nothing))
+
+
 @pytest.mark.parametrize(
     "text",
     [

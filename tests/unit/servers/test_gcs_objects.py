@@ -129,6 +129,19 @@ def test_patch_changes_metadata_alone(own_gcs_server: LocalGCSServer) -> None:
     assert "metadata" not in ask(own_gcs_server, "PUT", object_path("k"), {}).document
 
 
+@pytest.mark.parametrize(("size", "status"), [(8 * 1024, 200), (8 * 1024 + 1, 400)])
+def test_there_is_room_for_so_many_metadata(own_gcs_server: LocalGCSServer, size: int, status: int) -> None:
+    send(own_gcs_server, "k", b"x")
+    half = {"a": "x" * (size // 2 - 1)}
+    rest = {"ä": "x" * (size - size // 2 - 2)}
+    assert (
+        ask(own_gcs_server, "POST", f"{object_path('k')}/copyTo/b/bucket1/o/c", {"metadata": {**half, **rest}}).status
+        == status
+    )
+    assert ask(own_gcs_server, "PATCH", object_path("k"), {"metadata": half}).status == 200
+    assert ask(own_gcs_server, "PATCH", object_path("k"), {"metadata": rest}).status == status
+
+
 def test_delete(own_gcs_server: LocalGCSServer) -> None:
     own_gcs_server.put("k", b"x")
     assert ask(own_gcs_server, "DELETE", object_path("k")).status == 204

@@ -65,7 +65,8 @@ class Appends:
         alike = {name: present[name] for name in _ALIKE if name in present}
         step = partial(self._uploads.put, Target(beside, kept=alike), body)
         try:
-            added = await finished(step, lambda _: remove())
+            added = await finished(step, lambda made: remove(made.version))
+            remove = partial(remove, added.version)
             size = {"size": int(present.get("size", 0)) + (added.size or 0)}
             return await self._compose(key, {**present, **size}, beside, options)
         finally:

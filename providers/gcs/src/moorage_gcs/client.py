@@ -68,7 +68,7 @@ class GCSObjectClient(ObjectClient):
         self._bucket = Bucket(settings.bucket)
         self._known = KnownTimes()
         marks = WriteMarks()
-        settler = Settler(self._sender, self._bucket, marks)
+        settler = Settler(self._sender, self._bucket, marks, self._known)
         self._downloads = Downloads(
             self._sender, self._bucket, self._known, marks, part=settings.chunk_size, concurrency=settings.concurrency
         )
@@ -76,7 +76,7 @@ class GCSObjectClient(ObjectClient):
         self._appends = Appends(self._sender, self._bucket, settings.placing, settler, self._uploads, settings.prefix)
         self._hidden = (self._appends.reserved, f"{settings.prefix}{PROBE_NAME}")
         self._copies = Copies(self._sender, self._bucket, settings.placing, settler)
-        self._batches = Batches(self._sender, self._bucket, settings.concurrency)
+        self._batches = Batches(self._sender, self._bucket, self._known, settings.concurrency)
         self._probing = anyio.Lock()
         self._findings = _unasked(settings)
 
@@ -151,7 +151,7 @@ class GCSObjectClient(ObjectClient):
         return self._known.remember(await self._appends.append(key, body, options))
 
     async def delete(self, key: str, options: KeyDeleteOptions = DELETE_KEY) -> None:
-        await delete(self._sender, self._bucket, key, options.condition)
+        await delete(self._sender, self._bucket, key, options.condition, self._known.version(key))
 
     async def delete_many(self, keys: Sequence[str]) -> tuple[DeleteFailure, ...]:
         return await self._batches.delete(keys)

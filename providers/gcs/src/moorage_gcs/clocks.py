@@ -7,6 +7,29 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 
+class StoreClock:
+    """The clock of a store, as the last of its answers told it; this machine's where none of them did."""
+
+    def __init__(self) -> None:
+        self._date = ""
+        self._sent = self._received = 0.0
+
+    def saw(self, date: str, sent: float) -> None:
+        """Take the time, to the second, from an answer to a request that was sent then (monotonic)."""
+        if date:
+            self._date, self._sent, self._received = date, sent, time.monotonic()
+
+    def earliest(self, then: float) -> float:
+        """What the store's clock showed at this moment (monotonic) at least."""
+        known = _told(self._date)
+        return time.time() + then - time.monotonic() if known is None else known + then - self._received
+
+    def latest(self, then: float) -> float:
+        """What the store's clock showed at this moment (monotonic) at most."""
+        known = _told(self._date)
+        return time.time() + then - time.monotonic() if known is None else known + 1 + then - self._sent
+
+
 def moment(text: str) -> datetime | None:
     """``2026-11-30T18:16:34.123Z`` floored to a millisecond."""
     try:
@@ -21,7 +44,12 @@ def moment(text: str) -> datetime | None:
 
 def skew(date: str) -> float:
     """How many seconds the store's clock is ahead of this machine's; 0 where its answer does not tell."""
+    known = _told(date)
+    return 0.0 if known is None else known - time.time()
+
+
+def _told(date: str) -> float | None:
     try:
-        return parsedate_to_datetime(date).timestamp() - time.time()
+        return parsedate_to_datetime(date).timestamp()
     except (TypeError, ValueError, OverflowError):
-        return 0.0
+        return None

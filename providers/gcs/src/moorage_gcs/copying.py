@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, cast
 
 from moorage import ConflictError, PathNotFoundError, UnavailableError
 from moorage.objects import Condition, CopyOptions, Matches, ObjectInfo, PreconditionFailed
-from moorage_gcs.clocks import skew
+from moorage_gcs.beginning import Beginning
 from moorage_gcs.deleting import delete
 from moorage_gcs.objects import Bucket, Resource, check_new_name, condition_query, document, info_of
 from moorage_gcs.placing import Placing
 from moorage_gcs.sending import Answer, Request, Sender
-from moorage_gcs.settling import Change, Settler, may_hold, stored
+from moorage_gcs.settling import Change, Settler, may_hold, still, stored
 from moorage_gcs.write_marks import Mark, text_of
 
 KEPT: Final = (
@@ -29,10 +28,6 @@ _SAME: Final = ("size", "md5Hash", "crc32c")
 _RACES: Final = 8
 _IDLE: Final = 8
 """Requests for the rest of a copy, one after the other, that may copy nothing."""
-_CLOCKS: Final = 5.0
-"""Seconds by which two clocks of the store may differ, which tells times to the second in its headers."""
-_GENERATIONS: Final = 1_000_000
-"""Generations in a second, where they tell the time at all, as Google's do."""
 _NO_MOVE: Final = frozenset({400, 403, 405, 501})
 """Statuses of a store, or of credentials, without a move in one step; its own 404 has a reason, see below."""
 
@@ -109,13 +104,13 @@ class Copies:
             query = {**condition_query(dst, condition), **_source_query(src, options.source_version)}
             return await self._sender.send(Request("POST", path, query, repeats=False))
 
-        began = time.monotonic()
+        begun = self._settler.beginning(dst)
         answer = await attempt(options.condition)
         for _ in range(self._sender.retries):
             if not answer.lost:
                 break
             if await stored(self._sender, self._bucket, src, "generation") is None:
-                return await self._moved(dst, options.condition, began)
+                return await self._moved(dst, options.condition, begun)
             answer = await attempt(options.condition)
         if answer.is_success:
             return info_of(document(answer))
@@ -126,29 +121,20 @@ class Copies:
             return None
         raise answer.error()
 
-    async def _moved(self, dst: str, condition: Condition | None, began: float) -> ObjectInfo:
+    async def _moved(self, dst: str, condition: Condition | None, begun: Beginning) -> ObjectInfo:
         """What is at the destination, once the source is gone: moved by us, whose answer was lost, or by others.
 
         Raises:
             PathNotFoundError: nothing came there.
-            ConflictError: what is there is older than the move, by the store's clock: not what was moved.
+            PreconditionFailed: as the signal says, it cannot be told: what is there was there before, by the store's
+                clock.
         """
-        answer = await self._sender.send(Request("GET", self._bucket.object(dst), {"fields": _EVERYTHING}))
-        if answer.is_missing:
+        found = await stored(self._sender, self._bucket, dst)
+        if found is None or condition == still(found):
             raise PathNotFoundError("no such object")
-        if not answer.is_success:
-            raise answer.error()
-        found = info_of(document(answer))
-        if condition == Matches(found.version):
-            raise PathNotFoundError("no such object")
-        oldest = time.time() + skew(answer.headers.get("Date", "")) - (time.monotonic() - began) - _CLOCKS
-        made = found.modified_at.timestamp() if found.modified_at is not None else 0.0
-        if max(made, int(found.version) / _GENERATIONS) < oldest:
-            raise ConflictError(
-                "the answer to this move was lost and the source is gone; whether it was moved cannot be told",
-                retryable=False,
-            )
-        return found
+        if begun.follows(found):
+            raise PreconditionFailed(dst, retried=True)
+        return info_of(found)
 
     async def _rewrite(self, src: str, dst: str, options: CopyOptions, source: Resource | None) -> ObjectInfo:
         mark = self._settler.marks.new(dst, options.condition)

@@ -9,11 +9,12 @@ from typing import Final
 
 import anyio
 
-from moorage import MoorageError, PathNotFoundError, UnavailableError
+from moorage import ConflictError, MoorageError, PathNotFoundError, UnavailableError
 from moorage.objects import EXISTS, Condition, DeleteFailure, Matches, PreconditionFailed
-from moorage_gcs.ancestry import was_replaced
+from moorage_gcs.ancestry import was_deleted, was_replaced
+from moorage_gcs.beginning import Beginning
 from moorage_gcs.failures import Refusal, refusal
-from moorage_gcs.objects import WITH_MARK, Bucket, Resource, condition_query
+from moorage_gcs.objects import WITH_MARK, Bucket, KnownTimes, Resource, condition_query
 from moorage_gcs.sending import Answer, Request, Sender, pause
 from moorage_gcs.settling import stored
 
@@ -25,13 +26,17 @@ _ID: Final = re.compile(rb"content-id:\s*<?response-(?:[^>\r\n]*\+)?(\d{1,9})>?"
 _NO_BATCHES: Final = frozenset({400, 404, 405, 501})
 
 
-async def delete(sender: Sender, bucket: Bucket, key: str, condition: Condition | None) -> None:
-    """Delete one object; where the answer is lost, what is there then decides.
+async def delete(
+    sender: Sender, bucket: Bucket, key: str, condition: Condition | None, seen: str | None = None
+) -> None:
+    """Delete one object; where the answer is lost, what is there then decides. ``seen``: a version known to be there.
 
     Raises:
         PathNotFoundError: there is none, with ``EXISTS``.
-        PreconditionFailed: there is another one, or none, with ``Matches``.
+        PreconditionFailed: there is another one, or none, with ``Matches``; or, as the signal says, it cannot be told
+            whether what is there was made since.
     """
+    begun = Beginning(sender.clock, seen)
     guard = condition if isinstance(condition, Matches) else None
     answer = Answer()
     lost = False
@@ -52,7 +57,10 @@ async def delete(sender: Sender, bucket: Bucket, key: str, condition: Condition 
         if isinstance(condition, Matches):
             await _refuse_changed(sender, bucket, key, condition, found)
             break
-        guard = Matches(str(found.get("generation", "")))
+        there = Matches(str(found.get("generation", "")))
+        if guard != there and await was_deleted(sender, bucket, key, found, begun):
+            return
+        guard = there
         await anyio.sleep(pause(number, answer))
     raise answer.error()
 
@@ -76,9 +84,10 @@ async def _refuse_changed(sender: Sender, bucket: Bucket, key: str, condition: M
 class Batches:
     """Deletes many objects in one request, and those that the store asks to try again once more on their own."""
 
-    def __init__(self, sender: Sender, bucket: Bucket, concurrency: int) -> None:
+    def __init__(self, sender: Sender, bucket: Bucket, known: KnownTimes, concurrency: int) -> None:
         self._sender = sender
         self._bucket = bucket
+        self._known = known
         self._concurrency = concurrency
         self._can_batch = True
 
@@ -127,14 +136,22 @@ class Batches:
         async def run(key: str) -> None:
             async with limiter:
                 try:
-                    await delete(self._sender, self._bucket, key, None)
+                    await delete(self._sender, self._bucket, key, None, self._known.version(key))
                 except MoorageError as error:
                     failures[key] = error
+                except PreconditionFailed:
+                    failures[key] = _unclear()
 
         async with anyio.create_task_group() as group:
             for key in keys:
                 group.start_soon(run, key)
         return tuple(DeleteFailure(key, failures[key]) for key in keys if key in failures)
+
+
+def _unclear() -> ConflictError:
+    return ConflictError(
+        "the answer to this delete was lost, and whether what is there was made since cannot be told", retryable=False
+    )
 
 
 def _is_gone(why: Refusal) -> bool:

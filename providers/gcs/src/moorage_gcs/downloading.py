@@ -24,6 +24,8 @@ _WHOLE: Final = 1 << 18
 """Bytes up to which a body is read at once, so that its connection is free before the caller looks at it."""
 _PARALLEL_FROM: Final = 64 << 20
 """Bytes from which a download uses several connections."""
+_TRIES: Final = 3
+"""How often a store may say that there is nothing where there is something, which may have come in between."""
 _RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 
 
@@ -50,11 +52,18 @@ class Downloads:
 
     async def get(self, key: str, options: GetOptions) -> ObjectBody:
         query = {} if options.version is None else {"ifGenerationMatch": generation(key, options.version)}
-        answer = await self.open(key, query, options.start, options.end)
-        if answer.is_unmet:
-            raise PreconditionFailed(key)
-        if answer.refusal is not None and answer.refusal.status == 416:
-            return await self._nothing_left(key, options)
+        for _ in range(_TRIES):
+            answer = await self.open(key, query, options.start, options.end)
+            if answer.is_unmet:
+                raise PreconditionFailed(key)
+            if answer.refusal is None or answer.refusal.status != 416:
+                return await self._opened(key, answer, options)
+            info = await self._beyond(key, options)
+            if info is not None:
+                return ObjectBody(info, b"")
+        raise StorageError("the store has bytes where it says that there are none")
+
+    async def _opened(self, key: str, answer: Answer, options: GetOptions) -> ObjectBody:
         if not answer.is_success or answer.stream is None:
             raise answer.error()
         try:
@@ -124,11 +133,12 @@ class Downloads:
     def retries(self) -> int:
         return self._sender.retries
 
-    async def _nothing_left(self, key: str, options: GetOptions) -> ObjectBody:
+    async def _beyond(self, key: str, options: GetOptions) -> ObjectInfo | None:
+        """The object, where it ends before the range begins."""
         info = await self.head(key)
         if options.version is not None and info.version != options.version:
             raise PreconditionFailed(key)
-        return ObjectBody(info, b"")
+        return info if options.start >= (info.size or 0) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +223,7 @@ class _Body:
         """All of it."""
         try:
             try:
-                data = await self.response.read() if self.span.end > self.span.start else b""
+                data = await self.response.read() if self._is_announced else b""
             except BROKEN as error:
                 await self._resume(error)
                 data = b""
@@ -222,6 +232,11 @@ class _Body:
             return data + b"".join([chunk async for chunk in self])
         finally:
             await self.aclose()
+
+    @property
+    def _is_announced(self) -> bool:
+        """Whether the connection brings no more than this span, and may be read to its end."""
+        return 0 < self.span.end - self.span.start == self.response.content_length
 
     async def aclose(self) -> None:
         """Free the connection: for others once all was read, else for nobody."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ from moorage import (
 
 THROTTLED: Final = frozenset({"rateLimitExceeded", "userRateLimitExceeded"})
 """Reasons that say that the request was turned away before anything was done; they come with 403, too."""
+_REASON: Final = re.compile(r"[A-Za-z]{1,64}")
 
 _STATUSES: Final[dict[int, tuple[type[MoorageError], str]]] = {
     304: (ConflictError, "a precondition does not hold"),
@@ -121,4 +123,4 @@ def _told(status: int, message: str) -> str:
 
 def _word(value: str) -> str:
     """A reason, and nothing that could be a text of the server's choosing."""
-    return value if len(value) <= 64 and value.isalnum() else ""
+    return value if _REASON.fullmatch(value) else ""

@@ -33,6 +33,7 @@ async def pages(
             if following is not None and left is None:
                 await ahead.send(Request("GET", bucket.objects, following))
             page = _page(found, known, options.start_after, more=following is not None)
+            _check(page, prefix, options.delimiter)
             yield page
             if left is not None:
                 left -= len(page.objects) + len(page.prefixes)
@@ -58,6 +59,14 @@ def _following(query: dict[str, str], found: Resource) -> dict[str, str] | None:
     if token and token == query.get("pageToken"):
         raise StorageError("the store's listing does not get on")
     return {**query, "pageToken": token} if token else None
+
+
+def _check(page: ObjectPage, prefix: str, delimiter: str | None) -> None:
+    """What is listed is read, copied and deleted: a store that lists what is outside must not be believed."""
+    if not all(info.key.startswith(prefix) for info in page.objects):
+        raise StorageError("the store listed keys outside of what was asked for")
+    if not all(folded.startswith(prefix) and folded.endswith(delimiter or "\0") for folded in page.prefixes):
+        raise StorageError("the store listed directories that were not asked for")
 
 
 def _page(found: Resource, known: KnownTimes, start_after: str | None, *, more: bool) -> ObjectPage:

@@ -45,6 +45,11 @@ class KnownTimes:
             del self._times[next(iter(self._times))]
         return info
 
+    def version(self, key: str) -> str | None:
+        """The generation that was met last."""
+        known = self._times.get(key)
+        return None if known is None else known[0]
+
     def of(self, key: str, version: str) -> datetime | None:
         known = self._times.get(key)
         return known[1] if known is not None and known[0] == version else None

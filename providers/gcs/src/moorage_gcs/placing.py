@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final, cast
 
 from moorage_gcs.write_marks import NAME, Mark
+
+_LARGEST_METADATA: Final = 8 << 10
+"""Bytes of names and values that an object's own metadata may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +29,25 @@ class Placing:
     def resource(
         self, mark: Mark, media_type: str | None, kept: Mapping[str, object] | None = None
     ) -> dict[str, object]:
-        """The metadata of a new object; ``kept`` is what it takes over from another one."""
+        """The metadata of a new object; ``kept`` is what it takes over from another one.
+
+        What is kept comes before the mark, which is left out where there is no room for it.
+        """
         made: dict[str, object] = dict(kept or {})
-        metadata = made.get("metadata")
-        made["metadata"] = {**(metadata if isinstance(metadata, dict) else {}), NAME: str(mark)}
+        metadata = {name: value for name, value in _texts(made.get("metadata")).items() if name != NAME}
+        room = _LARGEST_METADATA - len(NAME) - sum(_size(name) + _size(value) for name, value in metadata.items())
+        text = mark.within(room)
+        made["metadata"] = {**metadata, NAME: text} if text else metadata
         if media_type is not None:
             made["contentType"] = media_type
         if self.storage_class is not None:
             made.setdefault("storageClass", self.storage_class)
         return made
+
+
+def _texts(metadata: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", metadata) if isinstance(metadata, Mapping) else {}
+
+
+def _size(text: object) -> int:
+    return len(str(text).encode("utf-8", "surrogatepass"))

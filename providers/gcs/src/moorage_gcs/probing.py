@@ -14,7 +14,7 @@ import anyio
 from moorage import MoorageError
 from moorage.objects import Matches, PreconditionFailed
 from moorage_gcs.deleting import delete
-from moorage_gcs.objects import Bucket
+from moorage_gcs.objects import Bucket, KnownTimes
 from moorage_gcs.placing import Placing
 from moorage_gcs.sending import Request, Sender
 from moorage_gcs.settling import Settler
@@ -66,7 +66,7 @@ class Probe:
     def __init__(self, sender: Sender, bucket: Bucket, prefix: str) -> None:
         self._sender = sender
         self._bucket = bucket
-        self._uploads = Uploads(sender, bucket, Placing(), Settler(sender, bucket, WriteMarks()), _SMALL)
+        self._uploads = Uploads(sender, bucket, Placing(), Settler(sender, bucket, WriteMarks(), KnownTimes()), _SMALL)
         self._prefix = prefix
 
     async def run(self) -> Findings:

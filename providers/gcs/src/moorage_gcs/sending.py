@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 import zlib
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ import anyio
 from yarl import URL
 
 from moorage import MoorageError, OperationTimeoutError, PermissionDeniedError, StorageError, UnavailableError
-from moorage_gcs.clocks import skew
+from moorage_gcs.clocks import StoreClock, skew
 from moorage_gcs.connections import Connections
 from moorage_gcs.failures import Refusal, refusal
 from moorage_gcs.tokens import TokenSource
@@ -119,6 +120,7 @@ class Sender:
 
     def __init__(self, endpoint: str, source: TokenSource, connections: Connections, options: SendingOptions) -> None:
         self.endpoint = endpoint
+        self.clock = StoreClock()
         self._source = source
         self._connections = connections
         self._options = options
@@ -161,11 +163,13 @@ class Sender:
         }
         if request.method in ("GET", "DELETE"):
             del headers["content-length"]
+        sent = time.monotonic()
         try:
             response = await session.request(
                 request.method, url, headers=headers, data=_content(request.body), allow_redirects=False
             )
             self._connections.opened(response)
+            self.clock.saw(response.headers.get("Date", ""), sent)
             return await _received(request, response)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             return Answer(failure=_not_reached(error))

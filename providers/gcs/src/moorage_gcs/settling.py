@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import anyio
 
 from moorage.objects import ABSENT, Condition, Matches, PreconditionFailed
-from moorage_gcs.ancestry import recovered
-from moorage_gcs.objects import WITH_MARK, Bucket, Resource, document
+from moorage_gcs.ancestry import covered, recovered
+from moorage_gcs.beginning import Beginning
+from moorage_gcs.objects import WITH_MARK, Bucket, KnownTimes, Resource, document
 from moorage_gcs.sending import Answer, Request, Sender, pause
 from moorage_gcs.write_marks import Mark, WriteMarks
 
@@ -49,28 +50,37 @@ class Change:
     look: Look | None = None
     is_ours: Callable[[Resource], bool] | None = None
 
+    def has_made(self, found: Resource) -> bool:
+        """Whether this change made what was found."""
+        return self.mark.made(found) if self.is_ours is None else self.is_ours(found)
+
 
 class Settler:
     """Makes the changes to one bucket."""
 
-    def __init__(self, sender: Sender, bucket: Bucket, marks: WriteMarks) -> None:
+    def __init__(self, sender: Sender, bucket: Bucket, marks: WriteMarks, known: KnownTimes) -> None:
         self._sender = sender
         self._bucket = bucket
+        self._known = known
         self.marks = marks
+
+    def beginning(self, key: str) -> Beginning:
+        """Of a change to this object: now."""
+        return Beginning(self._sender.clock, self._known.version(key))
 
     async def settle(self, change: Change) -> Resource:
         """What the change made.
 
         Where the answer was lost it is looked first whether the change is needed any more. One without a condition is
-        made again under one: that nothing changed since it was looked at, so that what others did meanwhile is not
-        undone by a repetition.
+        made again under one: that nothing changed since it was looked at, and only if nothing that others did meanwhile
+        is known, or could be, to be based on what it made; their work would be undone.
 
         Raises:
-            PreconditionFailed: the condition of the caller does not hold; the signal tells whether the change may
-                nevertheless have taken effect.
+            PreconditionFailed: the condition of the caller does not hold; or, as the signal says, the change may have
+                taken effect.
             MoorageError: the change failed; whether it took effect is not known where the store cannot be asked.
         """
-        guard, lost, answer = change.condition, False, Answer()
+        guard, lost, answer, begun = change.condition, False, Answer(), self.beginning(change.mark.key)
         for number in range(self._sender.retries + 1):
             answer = await change.attempt(guard)
             lost = lost or answer.lost
@@ -81,9 +91,13 @@ class Settler:
             if not (lost or answer.is_unmet):
                 break
             found = await self._look(change)
-            if found is not None and _is_ours(change, found):
+            if found is not None and change.has_made(found):
                 return self.known(found, change.mark)
             if change.condition is None:
+                if still(found) != guard:
+                    under = await self.covered(change.mark, found, change.made, begun, change.has_made)
+                    if under is not None:
+                        return under
                 guard = still(found)
             elif not may_hold(change.condition, found):
                 return await self.recovered(change.mark, change.condition, found, change.made)
@@ -97,6 +111,18 @@ class Settler:
     async def recovered(self, mark: Mark, condition: Condition, found: Resource | None, made: Resource) -> Resource:
         """See :func:`moorage_gcs.ancestry.recovered`."""
         return self.known(await recovered(self._sender, self._bucket, mark, condition, found, made), mark)
+
+    async def covered(
+        self,
+        mark: Mark,
+        found: Resource | None,
+        made: Resource,
+        begun: Beginning,
+        is_ours: Callable[[Resource], bool],
+    ) -> Resource | None:
+        """See :func:`moorage_gcs.ancestry.covered`."""
+        under = await covered(self._sender, self._bucket, mark, found, made, begun, is_ours)
+        return None if under is None else self.known(under, mark)
 
     def known(self, made: Resource, mark: Mark) -> Resource:
         """Remember what was made as one's own."""
@@ -119,9 +145,3 @@ def may_hold(condition: Condition | None, found: Resource | None) -> bool:
     if isinstance(condition, Matches):
         return found is not None and str(found.get("generation", "")) == condition.version
     return condition is None or (found is None) is (condition is ABSENT)
-
-
-def _is_ours(change: Change, found: Mapping[str, object]) -> bool:
-    if change.is_ours is not None:
-        return change.is_ours(found)
-    return Mark.of(found, change.mark.key).word == change.mark.word

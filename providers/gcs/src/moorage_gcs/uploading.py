@@ -12,6 +12,7 @@ from typing import Final
 from moorage import Body, UnavailableError
 from moorage.objects import Condition, ObjectInfo, PreconditionFailed
 from moorage_gcs import sdk
+from moorage_gcs.beginning import Beginning
 from moorage_gcs.objects import Bucket, Resource, check_new_name, condition_query, info_of
 from moorage_gcs.placing import Placing
 from moorage_gcs.resumable import ResumableUpload, start
@@ -40,7 +41,15 @@ class Target:
 
 
 class _EndedError(Exception):
-    """The store knows nothing of an upload any more, and made nothing of it."""
+    """The store knows nothing of an upload any more, and made nothing of it.
+
+    Attributes:
+        found: what is stored in its place.
+    """
+
+    def __init__(self, found: Resource | None) -> None:
+        super().__init__("the store ended the upload")
+        self.found = found
 
 
 class Uploads:
@@ -100,12 +109,11 @@ class Uploads:
         for _ in range(_BEGINNINGS):
             try:
                 return await self._put_chunks(again, _views(body, self._chunk_size), len(body))
-            except _EndedError:
+            except _EndedError as ended:
                 if target.condition is None:
-                    found = await stored(self._sender, self._bucket, target.key)
-                    again = replace(target, condition=still(found))
-            except PreconditionFailed:
-                if target.condition is not None:
+                    again = replace(target, condition=still(ended.found))
+            except PreconditionFailed as failed:
+                if target.condition is not None or failed.retried:
                     raise
                 break
         raise _ended()
@@ -114,6 +122,7 @@ class Uploads:
         self, target: Target, chunks: AsyncIterator[bytes | memoryview], size: int | None
     ) -> ObjectInfo:
         mark = self._settler.marks.new(target.key, target.condition)
+        begun = self._settler.beginning(target.key)
         metadata = self._metadata(target, mark)
         request = Request(
             "POST",
@@ -129,7 +138,9 @@ class Uploads:
             await cleared(upload.abort)
             raise
         if resource is None:
-            return info_of(await self._find(target, mark, upload, {**metadata, "size": upload.size}))
+            if upload.last.is_unmet:  # an upload that made its object says so whenever it is asked
+                raise PreconditionFailed(target.key)
+            return info_of(await self._find(target, mark, begun, {**metadata, "size": upload.size}))
         return info_of(self._settler.known(resource, mark))
 
     async def _send_chunks(self, upload: ResumableUpload, chunks: AsyncIterator[bytes | memoryview]) -> Resource | None:
@@ -141,21 +152,21 @@ class Uploads:
             held = chunk
         return await upload.finish(held)
 
-    async def _find(self, target: Target, mark: Mark, upload: ResumableUpload, made: Resource) -> Resource:
+    async def _find(self, target: Target, mark: Mark, begun: Beginning, made: Resource) -> Resource:
         """What came of an upload that the store ended without saying what it made.
-
-        An upload that made its object says so whenever it is asked: one that tells of a condition instead made none.
 
         Raises:
             PreconditionFailed: another write came first; or, as the signal says, it cannot be told.
         """
-        if upload.last.is_unmet:
-            raise PreconditionFailed(target.key)
         found = await stored(self._sender, self._bucket, target.key)
-        if found is not None and Mark.of(found, target.key).word == mark.word:
+        if found is not None and mark.made(found):
             return self._settler.known(found, mark)
+        if target.condition is None:
+            under = await self._settler.covered(mark, found, made, begun, mark.made)
+            if under is not None:
+                return under
         if target.condition is None or may_hold(target.condition, found):
-            raise _EndedError
+            raise _EndedError(found)
         return await self._settler.recovered(mark, target.condition, found, made)
 
     def _metadata(self, target: Target, mark: Mark) -> dict[str, object]:

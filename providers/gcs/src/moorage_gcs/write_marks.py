@@ -12,7 +12,7 @@ import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, cast
 
 from moorage.objects import ABSENT, Condition, Matches
@@ -55,6 +55,10 @@ class Mark:
         known = [Base(*each.split(".")) for each in found[3].split("/") if each]
         return cls(key, found[2], (*known, Base(found[4], "")) if found[4] else tuple(known))
 
+    def made(self, resource: Mapping[str, Any]) -> bool:
+        """Whether the write with this mark made the object."""
+        return Mark.of(resource, self.key).word == self.word
+
     def generation_of(self, word: str) -> str | None:
         """The generation that a write made that this one is based on; ``None`` where it is not among the known."""
         return next((base.generation for base in self.bases if word and base.word == word), None)
@@ -67,6 +71,19 @@ class Mark:
     def oldest(self) -> str:
         """The generation before which nothing is known; ``""`` where this write was based on nothing."""
         return self.bases[-1].generation if self.bases else ""
+
+    def within(self, size: int) -> str:
+        """As it is stored, of the chain as much as so many bytes hold; ``""`` where that is nothing of it at all.
+
+        A chain that had a beginning and lost it would look like that of a write that knew of none.
+        """
+        least = min(len(self.bases), 1)
+        for count in range(len(self.bases), least - 1, -1):
+            text = str(replace(self, bases=self.bases[:count]))
+            if len(text) <= size:
+                return text
+        text = str(replace(self, bases=tuple(Base(base.generation, "") for base in self.bases[:least])))
+        return text if len(text) <= size else ""
 
     def __str__(self) -> str:
         return "/".join((_tag(self.key), self.word, *map(_told, self.bases)))
