@@ -13,7 +13,15 @@ from tests.servers.faults import DropResponse, Rule, StripConditions, s3_error
 from tests.servers.proxy import Proxy
 from tests.servers.s3_server import S3Server
 
-from moorage import LimitExceededError, PathExistsError, PathNotFoundError, PermissionDeniedError, StaleFileError
+from moorage import (
+    LimitExceededError,
+    PathExistsError,
+    PathNotFoundError,
+    PermissionDeniedError,
+    StaleFileError,
+    UnsupportedError,
+)
+from moorage.objects import CopyOptions, Matches
 from moorage_s3 import S3Filesystem
 from moorage_s3.copying import Copying
 
@@ -119,3 +127,68 @@ async def test_a_missing_source_is_missing_whatever_is_expected_of_the_destinati
         with pytest.raises(PathNotFoundError):
             await fs.copy("/missing", "/dst", **options)
     assert await fs.read_bytes("/dst") == b"old"
+
+
+@pytest.mark.parametrize("expects", ["nothing there", "a version"])
+async def test_metadata_come_along_where_the_store_judges_no_condition_on_a_copy(moto: S3Server, expects: str) -> None:
+    kept = {
+        "x-amz-meta-owner": "me",
+        "cache-control": "max-age=7",
+        "content-disposition": 'attachment; filename="a b.txt"',
+        "content-encoding": "gzip",
+        "content-language": "de",
+        "expires": "Wed, 21 Oct 2035 07:28:00 GMT",
+        "content-type": "text/x-test",
+    }
+    async with opened(moto) as fs:
+        for name in ("first", "second"):
+            moto.put(f"{prefix(fs)}src", name.encode(), headers=kept)
+            old = await fs.write_bytes(f"/{name}", b"old") if expects == "a version" else None
+            condition = {"overwrite": False} if old is None else {"expected_version": old.version}
+            stat = await fs.copy("/src", f"/{name}", **condition)
+            found = moto.head(f"{prefix(fs)}{name}") or {}
+            assert {header: found.get(header) for header in kept} == kept
+            assert await fs.read_bytes(f"/{name}") == name.encode()
+            assert stat.media_type == kept["content-type"]
+
+
+async def test_metadata_that_cannot_be_repeated_are_not_dropped(moto: S3Server) -> None:
+    async with opened(moto) as fs:
+        moto.put(f"{prefix(fs)}src", b"new", headers={"x-amz-meta-owner": "\u00e9"})
+        with pytest.raises(UnsupportedError):
+            await fs.copy("/src", "/dst", overwrite=False)
+        assert not await fs.exists("/dst")
+
+
+@pytest.mark.parametrize("body", [b"x", BODY], ids=["small", "large"])
+@pytest.mark.parametrize("long", [1500, 2030])
+async def test_a_mark_leaves_room_for_the_metadata(
+    fs: S3Filesystem, seaweedfs: S3Server, body: bytes, long: int
+) -> None:
+    seaweedfs.put(f"{prefix(fs)}src", body, headers={"x-amz-meta-long": "x" * long})
+    await fs.copy("/src", "/first", overwrite=False)
+    seen = await fs.write_bytes("/dst", b"old")
+    for number in range(96):
+        seen = await fs.write_bytes("/dst", b"%d" % number, expected_version=seen.version or "")
+    client = provider_of(fs).client
+    source = await client.head(f"{prefix(fs)}src")
+    how = CopyOptions(Matches(seen.version or ""), source.version, source.size, "text/x-test")
+    await client.copy(f"{prefix(fs)}src", f"{prefix(fs)}dst", how)
+    found = seaweedfs.head(f"{prefix(fs)}dst") or {}
+    sent = {name.removeprefix("x-amz-meta-"): value for name, value in found.items() if name.startswith("x-amz-meta-")}
+    assert sent["long"] == "x" * long
+    assert ("moorage-writes" in sent) is (long == 1500)
+    assert sum(len(name) + len(value) for name, value in sent.items()) <= 2048
+    assert found["content-type"] == "text/x-test"
+
+
+async def test_a_condition_on_a_copy_is_never_left_to_a_store_that_is_not_trusted_with_one(s3_proxy: Proxy) -> None:
+    s3_proxy.add(Rule(StripConditions()))
+    async with opened(s3_proxy, conditional_write="none") as fs:
+        await fs.write_bytes("/src", b"new")
+        old = await fs.write_bytes("/dst", b"old")
+        await fs.write_bytes("/dst", b"theirs")
+        for options in ({"overwrite": False}, {"expected_version": old.version}):
+            with pytest.raises(UnsupportedError):
+                await fs.copy("/src", "/dst", **options)
+        assert await fs.read_bytes("/dst") == b"theirs"

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from tests.integration.s3.support import opened, provider_of
-from tests.servers.faults import Answer, CutBody, DropRequest, Rule, StripRange
+from tests.servers.faults import Answer, CutBody, DropRequest, Rule, StripRange, s3_error
 from tests.servers.proxy import Proxy
 from tests.servers.s3_server import S3Server
 
@@ -153,3 +153,37 @@ async def test_checksums_are_sent_and_looked_at(moto: S3Server, moto_proxy: Prox
         assert await fs.read_bytes("/file") == b"x" * 1000
         await fs.write_bytes("/large", bytes(6 << 20))
         assert (await fs.read_bytes("/large")) == bytes(6 << 20)
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, None), (20, None), (20, 25)])
+async def test_a_range_that_is_denied_although_it_exists_is_asked_for_again(
+    fs: S3Filesystem, s3_proxy: Proxy, start: int, end: int | None
+) -> None:
+    rule = s3_proxy.add(Rule(s3_error(416, "InvalidRange"), kind="get_object", times=1))
+    assert await fs.read_bytes("/file", start, end) == BODY[start:end]
+    assert rule.fired == 1
+    s3_proxy.clear()
+    s3_proxy.add(Rule(s3_error(416, "InvalidRange"), kind="get_object"))
+    with pytest.raises(StorageError):
+        await fs.read_bytes("/file", start, end)
+
+
+@pytest.mark.parametrize("status", [201, 202, 203, 204])
+async def test_only_an_answer_with_content_is_content(fs: S3Filesystem, s3_proxy: Proxy, status: int) -> None:
+    headers = {"ETag": '"e"', "Content-Length": "0"}
+    s3_proxy.add(Rule(Answer(status, headers, b""), kind="get_object"))
+    with pytest.raises(StorageError):
+        await fs.read_bytes("/file")
+
+
+@pytest.mark.parametrize("part", [None, 100_000])
+async def test_more_than_the_range_is_not_read(fs: S3Filesystem, s3_proxy: Proxy, part: int | None) -> None:
+    stat = await fs.stat("/file")
+    if part is not None:
+        in_parts(fs, part)
+    start, end = (10, 20) if part is None else (part, 2 * part)
+    range_ = {"Content-Range": f"bytes {start}-{end - 1}/{len(BODY)}", "ETag": f'"{stat.version}"'}
+    rule = s3_proxy.add(Rule(Answer(206, range_, bytes(1 << 20)), kind="get_object", nth=1 if part is None else 2))
+    with pytest.raises(StorageError, match="more than it said"):
+        await (fs.read_bytes("/file", start, end) if part is None else fs.read_bytes("/file"))
+    assert rule.fired == 1

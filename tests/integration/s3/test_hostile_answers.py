@@ -98,7 +98,7 @@ async def test_the_version_of_somebody_elses_object_is_not_given_for_ones_own(
     fs: S3Filesystem, s3_proxy: Proxy, seaweedfs: S3Server, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = f"{provider_of(fs)._keys.prefix}file"
-    settling = provider_of(fs).client._do.uploading._settling  # type: ignore[attr-defined]
+    settling = provider_of(fs).client._do.uploading.settling  # type: ignore[attr-defined]
     look = settling.stored
 
     async def replaced_first(*args: object) -> object:

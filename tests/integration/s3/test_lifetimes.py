@@ -8,12 +8,17 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import pytest
 from tests.integration.s3.support import filesystem, provider_of
+from tests.servers.faults import Answer, Rule
+from tests.servers.proxy import Proxy
 from tests.servers.s3_server import S3Server
 
-from moorage import ClosedError, UnsupportedError
+from moorage import ClosedError, Entry, UnsupportedError
+from moorage_s3 import S3Filesystem
 
 SETUP = """
 import asyncio, os, sys, threading, gc
@@ -64,6 +69,27 @@ def test_a_filesystem_that_is_never_closed_ends_with_its_loop(seaweedfs: S3Serve
     asyncio.run(use("two"))
     """
     assert run(seaweedfs, script) == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("listing", [S3Filesystem.scan_dir, S3Filesystem.walk], ids=["scan", "walk"])
+def test_a_loop_ends_in_peace_while_a_page_is_on_its_way(
+    s3_proxy: Proxy, listing: Callable[[S3Filesystem, str], AsyncIterator[Entry]]
+) -> None:
+    said: list[dict[str, Any]] = []
+    kept: list[AsyncIterator[Entry]] = []
+    more = "<IsTruncated>true</IsTruncated><NextContinuationToken>1</NextContinuationToken>"
+    page = f"<ListBucketResult><Contents><Key>a</Key><Size>1</Size></Contents>{more}</ListBucketResult>"
+
+    async def leave() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
+        fs = filesystem(s3_proxy, prefix="")
+        await fs.init()
+        s3_proxy.add(Rule(Answer(200, {}, page.encode()), kind="list_objects"))
+        kept.append(listing(fs, "/"))
+        await anext(kept[0])
+
+    asyncio.run(leave())
+    assert said == []
 
 
 def test_one_client_on_two_loops_at_once(seaweedfs: S3Server) -> None:

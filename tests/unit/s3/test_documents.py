@@ -103,3 +103,18 @@ def test_headers_that_do_not_tell_are_refused() -> None:
         object_info("k", {})
     assert served_range({"Content-Range": "bytes 0-1/*"}) is None
     assert served_range({"Content-Range": f"bytes 0-1/{'9' * 5000}"}) is None
+
+
+@pytest.mark.parametrize(
+    "start", ["<a>", "<a xmlns='n'>", '<?xml version="1.0"?>\n<a x="1" xmlns = "n" y=\'2\'>', "<a x='>'>"]
+)
+@pytest.mark.parametrize("words", ["a xmlns='q'b", 'a xmlns="q"b', " xmlns='q'"])
+def test_only_the_namespace_of_the_root_is_cut_out(start: str, words: str) -> None:
+    root = parse(f"{start}<Key>{words}</Key></a>".encode(), "a")
+    assert text(root, "Key") == words
+
+
+def test_a_start_without_end_is_read_in_one_go() -> None:
+    for start in (b"<a " + b" x='1'" * 100_000, b"<a" + b" " * 1_000_000, b"<a" + b" xmlns='n'" * 100_000):
+        with pytest.raises(StorageError):
+            parse(start)

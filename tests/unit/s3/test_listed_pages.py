@@ -156,3 +156,28 @@ def test_any_text_says_what_the_parser_says(key: str, etag: str, size: str, othe
 def test_any_order_says_what_the_parser_says(pieces: list[str]) -> None:
     document = HEAD + "".join(pieces) + TAIL
     assert said(document) == parsed(document)
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "UTF-8", "us-ascii", "hz", "utf-7", "iso-2022-jp", "cp037", "utf-16", "x"]
+)
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_an_encoding_is_obeyed_in_both_ways(encoding: str, quote: str) -> None:
+    head = HEAD.replace('"UTF-8"', f"{quote}{encoding}{quote}")
+    for key in ("a~{b", "a+ADw-b", "plain"):
+        document = head + ENTRY.replace("a%2Fb", key) + TAIL
+        assert said(document) == parsed(document)
+
+
+@pytest.mark.parametrize("key", ["a xmlns='q'b", 'a xmlns="q"b'])
+def test_a_key_that_looks_like_a_namespace_is_read_as_it_is(key: str) -> None:
+    document = PAGE.replace(HEAD, "<ListBucketResult>").replace("<Key>z<", f"<Key>{key}<")
+    for page in (said(document), parsed(document)):
+        assert not isinstance(page, str)
+        assert page[3].objects[1].key == key
+
+
+@pytest.mark.parametrize("size", ["1_0", "\u0663", "+1", "-1", " 1", "", "1" * 20])
+def test_a_size_is_digits(size: str) -> None:
+    document = PAGE.replace("<Size>7<", f"<Size>{size}<")
+    assert said(document) == parsed(document) == "the store's listing has an entry without key or size"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from moorage.objects import ABSENT, Matches
 from moorage_s3.write_marks import HEADER, Descent, WriteMarks
 
@@ -105,3 +107,31 @@ def test_a_file_that_was_made_anew_hides_what_was_before() -> None:
     now = stored(WriteMarks().descent(KEY, ABSENT))
     assert ours.took_effect(now, KEY) is None
     assert ours.took_effect(stored(successor(now)), KEY) is None
+
+
+def test_as_many_of_the_newest_marks_are_kept_as_fit() -> None:
+    now = stored(WriteMarks().descent(KEY, ABSENT))
+    for number in range(96):
+        now = stored(successor(now), f'"{number}"')
+    whole = successor(now)
+    for room in (17, 25, 26, 500):
+        some = whole.within(room)
+        assert some is not None
+        assert room - 9 < len(some.header) <= room
+        assert whole.header.startswith(some.header)
+        assert some.is_stored(stored(some), KEY)
+    assert whole.within(1024) == whole
+    assert whole.within(16) is None
+
+
+def test_a_write_is_known_from_when_it_was_first_seen() -> None:
+    write_marks = WriteMarks()
+    before = time.monotonic()
+    theirs = stored(WriteMarks().descent(KEY, ABSENT))
+    write_marks.saw(KEY, theirs)
+    after = time.monotonic() + 1
+    write_marks.saw(KEY, theirs)
+    assert write_marks.knew(KEY, theirs, after)
+    assert not write_marks.knew(KEY, theirs, before)
+    assert not write_marks.knew(KEY, stored(WriteMarks().descent(KEY, ABSENT)), after)
+    assert not write_marks.knew(KEY, {"ETag": '"e"'}, after)

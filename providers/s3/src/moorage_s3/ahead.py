@@ -33,9 +33,18 @@ class Ahead:
         return answer
 
     async def aclose(self) -> None:
-        """Give up what is under way."""
-        if self._sent is None:
+        """Give up what is under way.
+
+        Where nothing is, nothing is awaited: a loop that ends has ended all tasks, and closes all generators at once,
+        of which none can be closed while another one does so.
+        """
+        sent, self._sent = self._sent, None
+        if sent is None:
             return
-        self._sent.cancel()
+        if sent.done():
+            if not sent.cancelled():
+                sent.exception()  # taken, or it would be reported as never looked at
+            return
+        sent.cancel()
         with anyio.CancelScope(shield=True):
-            await asyncio.gather(self._sent, return_exceptions=True)
+            await asyncio.gather(sent, return_exceptions=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Final, NoReturn
@@ -84,7 +84,7 @@ class S3ObjectClient(ObjectClient):
         return ObjectFeatures(
             conditional_put=found.put and found.absent is not False,
             conditional_delete=found.delete,
-            conditional_copy=found.copy is not False,
+            conditional_copy=found.put,
             conditional_source=found.source is not False,
             delete_reports_missing=found.exists and self._opened is not None and self._opened.can_delete_existing,
             page_size=PAGE,
@@ -137,12 +137,7 @@ class S3ObjectClient(ObjectClient):
         return await self._do.downloading.get(key, options)
 
     async def put(self, key: str, body: Body, options: PutOptions = PUT) -> ObjectInfo:
-        found = self._findings
-        if options.condition is ABSENT and found is not None and found.put and found.absent is None:
-            return await self._put_and_see(key, body, options)
-        info = await self._do.uploading.put(key, body, options)
-        self._sample = key
-        return info
+        return await self._put(key, body, options)
 
     async def append(self, key: str, body: Body, options: PutOptions = PUT) -> ObjectInfo:
         raise UnsupportedError("this store has no append")
@@ -155,7 +150,7 @@ class S3ObjectClient(ObjectClient):
 
     async def copy(self, src: str, dst: str, options: CopyOptions = COPY) -> ObjectInfo:
         found = self._findings
-        if options.condition is not None and found is not None and found.put and found.copy is None:
+        if options.condition is not None and found is not None and found.put and not found.copy:
             async with self._probing.here():
                 found = await self._ask_about_copies(src)
             if not found.copy:
@@ -211,15 +206,28 @@ class S3ObjectClient(ObjectClient):
 
     async def _copy_through(self, src: str, dst: str, options: CopyOptions) -> ObjectInfo:
         """By reading and writing, where the store judges conditions on puts but not on such a copy."""
-        body = await self.get(src, GetOptions(version=options.source_version))
+        version, kept = await self._do.copying.metadata(src, options.source_version)
+        body = await self.get(src, GetOptions(version=version))
         try:
-            how = PutOptions(options.condition, options.media_type or body.info.media_type)
-            return await self.put(dst, body.chunks, how)
+            how = PutOptions(options.condition, options.media_type or kept.get("content-type") or None)
+            return await self._put(dst, body.chunks, how, kept)
         finally:
             if body.aclose is not None:
                 await body.aclose()
 
-    async def _put_and_see(self, key: str, body: Body, options: PutOptions) -> ObjectInfo:
+    async def _put(
+        self, key: str, body: Body, options: PutOptions, kept: Mapping[str, str] | None = None
+    ) -> ObjectInfo:
+        found = self._findings
+        if options.condition is ABSENT and found is not None and found.put and found.absent is None:
+            return await self._put_and_see(key, body, options, kept)
+        info = await self._do.uploading.put(key, body, options, kept)
+        self._sample = key
+        return info
+
+    async def _put_and_see(
+        self, key: str, body: Body, options: PutOptions, kept: Mapping[str, str] | None
+    ) -> ObjectInfo:
         """The first create-only puts also show whether the store enforces that, which takes an object that exists.
 
         Until then it is looked first whether the key is free, so that a store that ignores the condition cannot
@@ -230,13 +238,13 @@ class S3ObjectClient(ObjectClient):
         if answer.is_success:
             raise PreconditionFailed(key)
         try:
-            info = await do.uploading.put(key, body, options)
+            info = await do.uploading.put(key, body, options, kept)
         except PreconditionFailed:
             await self._saw_absent(True)
             raise
         self._sample = key
         if isinstance(body, bytes) and len(body) <= self._settings.dialect.part_size:
-            refused = await do.uploading.repeat_is_refused(key, body, options, info.version)
+            refused = await do.uploading.repeat_is_refused(key, body, options, info.version, kept)
             if refused is not None:
                 await self._saw_absent(refused)
             if refused is False and self._settings.conditional_write != "guarded":

@@ -7,36 +7,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from moorage import ConflictError, LimitExceededError, StorageError
+from moorage import ConflictError, LimitExceededError, StorageError, UnsupportedError
 from moorage.objects import CopyOptions, Matches, ObjectInfo, PreconditionFailed, PutOptions
 from moorage_s3.addressing import Place
 from moorage_s3.answers import listed_time, object_info, plain_version
 from moorage_s3.conditions import condition_headers, error_of, matching
 from moorage_s3.dialect import Dialect, media_headers
 from moorage_s3.documents import parse, text
+from moorage_s3.metadata import is_repeatable, kept_metadata, room_for_marks
 from moorage_s3.multipart import Multipart, Part
 from moorage_s3.sending import Answer, Request, Sender
-from moorage_s3.settling import Settling, Write
+from moorage_s3.settling import Watch, Write
 from moorage_s3.signing import encode_key
+from moorage_s3.unmarked import UnmarkedWatch
 from moorage_s3.uploading import Uploading
 from moorage_s3.write_marks import HEADER as WRITES
 from moorage_s3.write_marks import WriteMarks
 
-_KEPT: Final = (
-    "Cache-Control",
-    "Content-Disposition",
-    "Content-Encoding",
-    "Content-Language",
-    "Content-Type",
-    "Expires",
-    "x-amz-website-redirect-location",
-)
-_META: Final = "x-amz-meta-"
-_LARGEST_META: Final = 2048
-"""Bytes of names and values that S3 takes."""
 _REMEMBERED: Final = 64
-_GARBLED: Final = 2
-"""How often a copy is made again whose answer is a success that says nothing."""
 _TOO_LARGE: Final = frozenset({"EntityTooLarge", "InvalidRequest"})
 
 
@@ -48,7 +36,7 @@ class Copying:
         self._sender = sender
         self._dialect = dialect
         self._uploading = uploading
-        self._settling = Settling(sender)
+        self._enforcement = uploading.enforcement
         self._multipart = Multipart(sender, dialect)
         self._heads: OrderedDict[str, Mapping[str, str]] = OrderedDict()
 
@@ -83,17 +71,18 @@ class Copying:
         if size is not None and size > self._dialect.multipart_copy_from:
             return await self._in_parts(src, dst, options)
         headers = await self._headers(src, dst, options)
-        write = self._marked(src, dst, options, headers)
-        answer = await self._send(dst, headers, write)
-        for _ in range(_GARBLED):
-            if write is not None or not answer.is_success or _version(answer):
-                break
-            answer = await self._send(dst, headers, None)
-        if answer.is_success and _version(answer):
-            if write is not None:
-                self._write_marks.wrote(dst, _version(answer), write.descent)
-            return _copied(dst, answer, options.media_type)
-        return await self._otherwise(answer, write, src, dst, options)
+        watch = self._watch(src, dst, options, headers)
+        is_settled = None if watch is None else watch.is_settled
+        answer = await self._sender.send(Request("PUT", dst, headers=headers, is_settled=is_settled))
+        if not answer.is_success:
+            return await self._otherwise(answer, watch, src, dst, options)
+        if not _version(answer):
+            garbled = replace(answer, failure=StorageError("the store's answer to a copy has no ETag"), lost=True)
+            garbled.settled = watch is None or await watch.is_settled(garbled)
+            return await self._otherwise(garbled, watch, src, dst, options)
+        if isinstance(watch, Watch):
+            self._write_marks.wrote(dst, _version(answer), watch.write.descent)
+        return _copied(dst, answer, options.media_type)
 
     async def _headers(self, src: str, dst: str, options: CopyOptions) -> dict[str, str]:
         headers = {
@@ -108,40 +97,59 @@ class Copying:
             headers |= {"x-amz-metadata-directive": "REPLACE", **kept, **media_headers(options.media_type)}
         return headers
 
-    def _marked(self, src: str, dst: str, options: CopyOptions, headers: dict[str, str]) -> Write | None:
-        """The copy as a write that leaves a mark, which the headers get; ``None`` where that cannot be."""
+    def _watch(self, src: str, dst: str, options: CopyOptions, headers: dict[str, str]) -> Watch | UnmarkedWatch | None:
+        """Looks after the copy, by its mark where it can have one, which the headers get."""
         if options.condition is None:
-            return None
-        descent = self._write_marks.descent(dst, options.condition)
+            return UnmarkedWatch(self._sender, self._write_marks, dst, guards=self._enforcement.copies)
+        descent, kept = self._write_marks.descent(dst, options.condition), dict[str, str]()
         if options.media_type is None:
             seen = self._heads.get(src, {})
-            is_same = plain_version(seen.get("ETag", "")) == options.source_version
-            kept = kept_metadata(seen) if is_same else {}
-            if not is_same or not _can_be_repeated(seen, kept, descent.header):
+            kept = kept_metadata(seen)
+            if plain_version(seen.get("ETag", "")) != options.source_version or not is_repeatable(seen, kept):
                 return None
-            headers |= {"x-amz-metadata-directive": "REPLACE", **kept}
-        headers[WRITES] = descent.header
-        return Write(dst, options.condition, options.media_type, descent)
-
-    async def _send(self, dst: str, headers: Mapping[str, str], write: Write | None) -> Answer:
-        watch = None if write is None else self._settling.watch(write)
-        return await self._sender.send(Request("PUT", dst, headers=headers, is_settled=watch))
+        marked = descent.within(room_for_marks({**headers, **kept}))
+        if marked is None:
+            return None
+        headers |= {"x-amz-metadata-directive": "REPLACE", **kept, WRITES: marked.header}
+        return self._uploading.settling.watch(Write(dst, options.condition, options.media_type, marked))
 
     async def _otherwise(
-        self, answer: Answer, write: Write | None, src: str, dst: str, options: CopyOptions
+        self, answer: Answer, watch: Watch | UnmarkedWatch | None, src: str, dst: str, options: CopyOptions
     ) -> ObjectInfo:
         """What came of a copy whose answer is no success."""
         size = options.source_size
         refused = answer.refusal
-        if answer.is_success:
-            answer = replace(answer, failure=StorageError("the store's answer to a copy has no ETag"), lost=True)
-        elif refused is not None and refused.code in _TOO_LARGE and size is None:
+        if refused is not None and refused.code in _TOO_LARGE and size is None:
             _, info = await self._source(src, options)
             if (info.size or 0) > self._dialect.multipart_copy_from:
                 return await self._in_parts(src, dst, options)
-        if write is not None and answer.lost:
-            return await self._settling.own(write, answer, size or 0)
+        if isinstance(watch, Watch) and answer.lost:
+            return await watch.own(answer, size or 0)
+        if isinstance(watch, UnmarkedWatch) and answer.settled:
+            return await self._unmarked(answer, watch, src, dst, options)
+        if watch is None and answer.settled:
+            raise PreconditionFailed(dst, retried=True)
         raise await self._error(answer, src, dst, options)
+
+    async def _unmarked(
+        self, answer: Answer, watch: UnmarkedWatch, src: str, dst: str, options: CopyOptions
+    ) -> ObjectInfo:
+        """What came of a copy without a condition whose answer was lost: the source's content there is its effect."""
+        if watch.base is None:
+            if watch.found is None:
+                raise answer.error()
+            if watch.found.version != options.source_version:
+                raise PreconditionFailed(dst, retried=True)
+            return watch.found
+        try:
+            return await self.copy(src, dst, replace(options, condition=watch.base))
+        except PreconditionFailed as failed:
+            if failed.retried:
+                raise
+            raise ConflictError("another write came first, while this one was repeated") from None
+        except UnsupportedError:
+            self._enforcement.copies = False
+            return await self.copy(src, dst, options)
 
     async def _error(self, answer: Answer, src: str, dst: str, options: CopyOptions) -> Exception:
         refused = answer.refusal
@@ -174,6 +182,22 @@ class Copying:
     async def _metadata(self, src: str) -> dict[str, str]:
         return kept_metadata((await self._head(src)).headers)
 
+    async def metadata(self, src: str, version: str | None) -> tuple[str, dict[str, str]]:
+        """The present version of an object, and what is to be sent where it is copied by reading and writing.
+
+        Raises:
+            PreconditionFailed: the version is another one.
+            UnsupportedError: it has metadata that no request can repeat.
+        """
+        headers = self._heads.get(src, {})
+        if version is None or plain_version(headers.get("ETag", "")) != version:
+            found, _ = await self._source(src, CopyOptions(source_version=version))
+            headers = found.headers
+        kept = kept_metadata(headers)
+        if not is_repeatable(headers, kept):
+            raise UnsupportedError("this store copies such metadata without a condition only")
+        return plain_version(headers.get("ETag", "")), kept
+
     async def _in_parts(self, src: str, dst: str, options: CopyOptions) -> ObjectInfo:
         """In parts, each of the version that was looked at first."""
         if options.condition is not None and not self._uploading.judges_parts:
@@ -183,18 +207,18 @@ class Copying:
         media_type = options.media_type or info.media_type
         if not size:
             return await self._uploading.put(dst, b"", PutOptions(options.condition, media_type))
-        write = Write(dst, options.condition, media_type, self._write_marks.descent(dst, options.condition))
-        headers = {
-            **self._dialect.new_object,
-            **kept_metadata(found.headers),
-            **media_headers(options.media_type),
-            WRITES: write.descent.header,
-        }
+        kept = {**kept_metadata(found.headers), **media_headers(options.media_type)}
+        descent = self._write_marks.descent(dst, options.condition)
+        marked = descent.within(room_for_marks(kept))
+        marks = {} if marked is None else {WRITES: marked.header}
+        watch = self._uploading.settling.watch(Write(dst, options.condition, media_type, marked or descent))
         conditions = condition_headers(dst, options.condition)
         parts = self._parts(src, dst, info)
-        done = await self._multipart.assemble(dst, headers, conditions, parts, size, self._settling.watch(write))
-        made = await self._settling.outcome(write, done.answer, done.version, size)
-        self._write_marks.wrote(dst, made.version, write.descent)
+        headers = {**self._dialect.new_object, **kept, **marks}
+        done = await self._multipart.assemble(dst, headers, conditions, parts, size, watch.is_settled)
+        made = await watch.outcome(done.answer, done.version, size)
+        if marked is not None:
+            self._write_marks.wrote(dst, made.version, marked)
         return made
 
     def _parts(self, src: str, dst: str, info: ObjectInfo) -> list[Part]:
@@ -227,24 +251,6 @@ class Copying:
 def source_header(place: Place, key: str) -> str:
     """The value of ``x-amz-copy-source``."""
     return f"/{encode_key(place.bucket)}/{encode_key(key)}"
-
-
-def kept_metadata(headers: Mapping[str, str]) -> dict[str, str]:
-    """What a replacing request must repeat of its source, other than this client's mark."""
-    kept = {name.lower(): headers[name] for name in _KEPT if name in headers}
-    for name, value in headers.items():
-        lower = name.lower()
-        if lower.startswith(_META) and lower != WRITES:
-            kept[lower] = value
-    return kept
-
-
-def _can_be_repeated(headers: Mapping[str, str], kept: Mapping[str, str], mark: str) -> bool:
-    """Whether the metadata can be sent just as they are stored, and there is room for the mark beside them."""
-    if "x-amz-missing-meta" in headers or not all(v.isascii() and v.isprintable() for v in kept.values()):
-        return False
-    size = sum(len(name) - len(_META) + len(value) for name, value in kept.items() if name.startswith(_META))
-    return size + len(WRITES) - len(_META) + len(mark) <= _LARGEST_META
 
 
 def _version(answer: Answer) -> str:

@@ -9,18 +9,21 @@ from typing import Final
 
 import anyio
 
-from moorage import MoorageError, PathNotFoundError
+from moorage import ConflictError, MoorageError, PathNotFoundError, UnsupportedError
 from moorage.objects import Condition, DeleteFailure, Matches, PreconditionFailed
 from moorage_s3.conditions import condition_headers, is_unmet
 from moorage_s3.documents import delete_failures, delete_request, is_expressible
+from moorage_s3.enforcement import Enforcement
 from moorage_s3.failures import Refusal
-from moorage_s3.sending import Request, Sender
+from moorage_s3.sending import Answer, Request, Sender
+from moorage_s3.unmarked import UnmarkedWatch
 from moorage_s3.write_marks import WriteMarks
 
 BATCH: Final = 1000
 _AT_ONCE: Final = 16
 _AGAIN: Final = 3
 _FOLDER: Final = "_$folder$"
+_UNCLEAR: Final = "the answer to this delete was lost, and somebody wrote since; whether it took effect cannot be told"
 
 
 class Deleting:
@@ -31,8 +34,9 @@ class Deleting:
         has_directories: see :class:`moorage_s3.dialect.Quirks`.
     """
 
-    def __init__(self, sender: Sender, write_marks: WriteMarks) -> None:
+    def __init__(self, sender: Sender, write_marks: WriteMarks, enforcement: Enforcement) -> None:
         self._sender = sender
+        self._enforcement = enforcement
         self._write_marks = write_marks
         self._has_batches = True
         self.takes_star = True
@@ -43,19 +47,45 @@ class Deleting:
 
         When an answer was lost and the object is gone, it is this delete that is taken to have done it.
         """
+        if isinstance(condition, Matches):
+            await self._exactly(key, condition)
+            return
+        guards = self._enforcement.deletes
+        watch = UnmarkedWatch(self._sender, self._write_marks, key, guards=guards)
+        headers = condition_headers(key, condition)
+        answer = await self._sender.send(Request("DELETE", key, headers=headers, is_settled=watch.is_settled))
+        if answer.is_success or (answer.settled and watch.is_free):
+            return
+        if answer.settled:
+            await self._again(answer, watch, key)
+        elif is_unmet(answer, condition):
+            await self._delete_existing(key, was_lost=answer.lost)
+        elif condition is not None or answer.refusal is None or answer.refusal.code != "NoSuchKey":
+            raise answer.error()
+
+    async def _exactly(self, key: str, condition: Matches, *, was_lost: bool = False) -> None:
         answer = await self._sender.send(Request("DELETE", key, headers=condition_headers(key, condition)))
         if answer.is_success:
             return
         if not is_unmet(answer, condition):
-            if condition is None and answer.refusal is not None and answer.refusal.code == "NoSuchKey":
-                return
             raise answer.error()
-        if isinstance(condition, Matches):
-            if not answer.lost:
-                raise PreconditionFailed(key)
-            await self._check_gone(key, condition)
-            return
-        await self._delete_existing(key, was_lost=answer.lost)
+        if not answer.lost and not was_lost:
+            raise PreconditionFailed(key)
+        await self._check_gone(key, condition)
+
+    async def _again(self, answer: Answer, watch: UnmarkedWatch, key: str) -> None:
+        """A delete without a condition whose answer was lost: of what was there before it, and of nothing else."""
+        if not isinstance(watch.base, Matches):
+            raise answer.error() if watch.found is None else PreconditionFailed(key, retried=True)
+        try:
+            await self._exactly(key, watch.base, was_lost=True)
+        except PreconditionFailed as failed:
+            if failed.retried:
+                raise
+            raise ConflictError("another write came first, while this delete was repeated") from None
+        except UnsupportedError:
+            self._enforcement.deletes = False
+            await self.delete(key, None)
 
     async def _delete_existing(self, key: str, *, was_lost: bool) -> None:
         """After a store refused ``If-Match: *``: the key is free, or the store takes the star for a version."""
@@ -118,6 +148,8 @@ class Deleting:
             async with slots:
                 try:
                     await self.delete(key, None)
+                except PreconditionFailed:
+                    failures.append(DeleteFailure(key, ConflictError(_UNCLEAR, retryable=False)))
                 except MoorageError as error:
                     failures.append(DeleteFailure(key, error))
 

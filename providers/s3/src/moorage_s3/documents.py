@@ -15,8 +15,12 @@ from moorage import StorageError
 NAMESPACE: Final = "http://s3.amazonaws.com/doc/2006-03-01/"
 _TEXT_ESCAPES: Final = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_DEFAULT_NAMESPACE: Final = re.compile(rb"""(?<=\s)xmlns=(?:"[^"]*"|'[^']*')""")
-"""Taken out before parsing, which otherwise writes it into each name, to be cut off again."""
+_DEFAULT_NAMESPACE: Final = re.compile(
+    rb"""(?:\xef\xbb\xbf)?\s*+(?:<\?xml\s[^>]*+>\s*+)?<[^\s<>/"'=]++"""
+    rb"""(?:\s++(?!xmlns\s*+=)[^\s<>/"'=]++\s*+=\s*+(?:"[^"<]*+"|'[^'<]*+'))*+"""
+    rb"""(\s++xmlns\s*+=\s*+(?:"[^"<]*+"|'[^'<]*+'))"""
+)
+"""That of the root, cut out before parsing, which otherwise writes it into each name, to be cut off again."""
 _NO_MARKS: Final = ET.Element("none")
 
 
@@ -32,7 +36,7 @@ def parse(data: bytes, name: str = "") -> ET.Element:
     if b"<!" in data or b"\0" in data:
         raise StorageError("the store's answer is not plain XML")
     try:
-        root = ET.fromstring(_DEFAULT_NAMESPACE.sub(b"", data, count=1))  # noqa: S314 - no declaration is in it
+        root = ET.fromstring(_plain(data))  # noqa: S314 - no declaration is in it
     except (ET.ParseError, ValueError, LookupError):
         raise StorageError("the store's answer is not XML") from None
     if "}" in root.tag:
@@ -41,6 +45,11 @@ def parse(data: bytes, name: str = "") -> ET.Element:
     if name and root.tag != name:
         raise StorageError(f"the store's answer is no {name}")
     return root
+
+
+def _plain(data: bytes) -> bytes:
+    found = _DEFAULT_NAMESPACE.match(data)
+    return data if found is None else data[: found.start(1)] + data[found.end(1) :]
 
 
 def text(element: ET.Element, name: str) -> str:

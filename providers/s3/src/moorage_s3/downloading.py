@@ -11,7 +11,7 @@ from typing import Final, Self
 
 import aiohttp
 
-from moorage import StorageError, UnavailableError
+from moorage import MoorageError, StorageError, UnavailableError
 from moorage.objects import GetOptions, Matches, ObjectBody, ObjectInfo, PreconditionFailed
 from moorage_s3.answers import object_info, quoted_version, served_range
 from moorage_s3.conditions import error_of, matching
@@ -53,12 +53,11 @@ class Downloading:
             if opened.end - opened.start > _AT_ONCE:
                 return self._streamed(key, opened)
             try:
-                return ObjectBody(opened.info, _checked(await opened.response.read(), opened))
-            except _ERRORS:
+                return ObjectBody(opened.info, _checked(await _whole(opened), opened))
+            except BaseException as error:
                 opened.response.close()
-            except BaseException:
-                opened.response.close()
-                raise
+                if not _is_broken(error):
+                    raise
         raise UnavailableError("the connection to the store breaks each time this is read")
 
     def _streamed(self, key: str, opened: _Opened) -> ObjectBody:
@@ -74,6 +73,14 @@ class Downloading:
         Raises:
             StorageError: the store answered with something other than the range.
         """
+        for _ in range(_RESUMPTIONS):
+            found = await self._ask(key, options)
+            if found is not None:
+                return found
+        raise StorageError("the store denies that a range exists which does")
+
+    async def _ask(self, key: str, options: GetOptions) -> _Opened | ObjectInfo | None:
+        """As :meth:`_open`; ``None`` where the object has grown meanwhile, so that the range exists."""
         is_ranged = options.start > 0 or options.end is not None
         headers: dict[str, str] = {}
         if is_ranged:
@@ -92,7 +99,7 @@ class Downloading:
             answer.stream.close()
             raise
 
-    async def _nothing_left(self, key: str, options: GetOptions, answer: Answer) -> ObjectInfo:
+    async def _nothing_left(self, key: str, options: GetOptions, answer: Answer) -> ObjectInfo | None:
         if answer.refusal is None or answer.refusal.status != 416:
             condition = None if options.version is None else Matches(options.version)
             refused = answer.refusal
@@ -105,7 +112,7 @@ class Downloading:
         info = object_info(key, found.headers)
         if options.version not in (None, info.version):
             raise PreconditionFailed(key)
-        return info
+        return info if options.start >= (info.size or 0) else None
 
     async def reopen(self, key: str, info: ObjectInfo, start: int, end: int) -> _Opened:
         """The rest of a download, of the version that it began with.
@@ -129,18 +136,19 @@ class Downloading:
             opened = await self.reopen(key, info, start, end)
             try:
                 return await _pieces(opened)
-            except _ERRORS:
+            except BaseException as error:
                 opened.response.close()
-            except BaseException:
-                opened.response.close()
-                raise
+                if not _is_broken(error):
+                    raise
         raise UnavailableError("the connection to the store breaks each time this is read")
 
 
 def _opened(key: str, options: GetOptions, response: aiohttp.ClientResponse, *, is_ranged: bool) -> _Opened:
     headers = response.headers
     crc32 = headers.get("x-amz-checksum-crc32", "")
-    if response.status != 206:
+    if response.status not in (200, 206):
+        raise StorageError(f"the store answered {response.status} to a read")
+    if response.status == 200:
         info = object_info(key, headers)
         size = info.size or 0
         if is_ranged and (options.start > 0 or (options.end is not None and options.end < size)):
@@ -156,6 +164,18 @@ def _opened(key: str, options: GetOptions, response: aiohttp.ClientResponse, *, 
     return _Opened(object_info(key, headers, size=size), response, first, end, "")
 
 
+def _is_broken(error: BaseException) -> bool:
+    """Whether the connection broke; some of Moorage's errors are such errors by their type, and say what they say."""
+    return isinstance(error, _ERRORS) and not isinstance(error, MoorageError)
+
+
+async def _whole(opened: _Opened) -> bytes:
+    """The body, of which no more is read than it may have."""
+    if opened.response.content_length == opened.end - opened.start:
+        return await opened.response.read()
+    return b"".join(await _pieces(opened))
+
+
 def _checked(data: bytes, opened: _Opened) -> bytes:
     if len(data) != opened.end - opened.start:
         raise aiohttp.ClientPayloadError("the body is cut")
@@ -165,10 +185,13 @@ def _checked(data: bytes, opened: _Opened) -> bytes:
 
 
 async def _pieces(opened: _Opened) -> list[bytes]:
-    content, pieces = opened.response.content, list[bytes]()
+    content, pieces, left = opened.response.content, list[bytes](), opened.end - opened.start
     while piece := await content.readany():
         pieces.append(piece)
-    if sum(map(len, pieces)) != opened.end - opened.start:
+        left -= len(piece)
+        if left < 0:
+            raise StorageError("the store sent more than it said")
+    if left:
         raise aiohttp.ClientPayloadError("the body is cut")
     return pieces
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -22,6 +23,8 @@ from moorage import (
 )
 from moorage_s3.documents import parse, text
 
+_CODE: Final = re.compile("[A-Za-z.]{1,64}")
+_REGION: Final = re.compile("[A-Za-z][A-Za-z0-9]{1,15}(?:-[A-Za-z0-9]{1,16}){0,4}")
 EXPIRED: Final = frozenset({"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})
 SKEWED: Final = "RequestTimeTooSkewed"
 THROTTLED: Final = frozenset(
@@ -153,10 +156,14 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> Refusal:
         except StorageError:
             root = None
         if root is not None:
-            code, region = _word(text(root, "Code")), _word(text(root, "Region"))
-    return Refusal(_STATUS_OF.get(code, status), code, _word(headers.get("x-amz-bucket-region", "")) or region)
+            code, region = _code(text(root, "Code")), _region(text(root, "Region"))
+    return Refusal(_STATUS_OF.get(code, status), code, _region(headers.get("x-amz-bucket-region", "")) or region)
 
 
-def _word(value: str) -> str:
-    """A code or a region, and nothing that could be a text of the server's choosing."""
-    return value if len(value) <= 64 and value.replace("-", "").replace(".", "").isalnum() else ""
+def _code(value: str) -> str:
+    """A code, and nothing that could be a text of the server's choosing, or something of the request's."""
+    return value if _CODE.fullmatch(value) else ""
+
+
+def _region(value: str) -> str:
+    return value if _REGION.fullmatch(value) else ""

@@ -26,6 +26,9 @@ _ENTRY: Final = re.compile(
     rf"|ChecksumType>{_PLAIN}</ChecksumType)>)*+</Contents>"
 )
 """An entry as stores write it; whatever else it may hold needs a parser. Of a repeated element the last one counts."""
+_SIZE: Final = re.compile("[0-9]{1,19}")
+_ENCODING: Final = re.compile(rb"""<\?xml\s[^>]*?encoding\s*=\s*["']([^"']*+)""")
+_READ_AS_ASCII: Final = frozenset({b"utf-8", b"us-ascii"})
 _FIELDS: Final = 4
 _IN_THEIR_PLACE: Final = "<Contents/>"
 
@@ -56,7 +59,7 @@ class ListedPage:
         is_encoded, moment = self._is_encoded, cache(listed_time)
         try:
             objects = [
-                ObjectInfo(decoded_name(key, is_encoded), _size(size), version, moment(modified))
+                ObjectInfo(decoded_name(key, is_encoded), int(size), version, moment(modified))
                 for key, size, version, modified in self._rows
             ]
         except ValueError:
@@ -84,7 +87,7 @@ def _outlined(data: bytes) -> tuple[ET.Element, list[_Row]] | None:
     It sees one empty entry in their place, which must be the only one, and where entries are: then they all were.
     ``None`` where some entry has another shape than :data:`_ENTRY`.
     """
-    if not data.isascii() or data.find(b"<?", 1) != -1:
+    if not data.isascii() or data.find(b"<?", 1) != -1 or not _is_read_as_ascii(data):
         return None
     pieces = _ENTRY.split(data.decode("ascii"))
     before, after, stride = pieces[0], pieces[-1], _FIELDS + 1
@@ -103,14 +106,15 @@ def _parsed(data: bytes) -> tuple[ET.Element, list[_Row]]:
     return root, rows
 
 
+def _is_read_as_ascii(data: bytes) -> bool:
+    """Whether a parser would take ASCII in it for just that: some encodings write other things with it."""
+    declared = _ENCODING.match(data)
+    return declared is None or declared[1].lower() in _READ_AS_ASCII
+
+
 def _row(values: dict[str, str]) -> _Row:
     if "Key" not in values:
         raise StorageError("the store's listing has an entry without key or size")
-    return values["Key"], values.get("Size", ""), plain_version(values.get("ETag", "")), values.get("LastModified", "")
-
-
-def _size(digits: str) -> int:
-    size = int(digits)
-    if size < 0:
-        raise ValueError("negative")
-    return size
+    size = values.get("Size", "")
+    size = size if _SIZE.fullmatch(size) else ""
+    return values["Key"], size, plain_version(values.get("ETag", "")), values.get("LastModified", "")

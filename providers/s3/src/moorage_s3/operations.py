@@ -11,11 +11,12 @@ from moorage_s3.credentials import CredentialSource
 from moorage_s3.deleting import Deleting
 from moorage_s3.dialect import Quirks, quirks_of
 from moorage_s3.downloading import Downloading
+from moorage_s3.enforcement import Enforcement
 from moorage_s3.locating import is_aws
 from moorage_s3.probing import DISTRUSTED, Findings
 from moorage_s3.sending import Sender, SendingOptions
 from moorage_s3.settings import Settings
-from moorage_s3.uploading import Enforcement, Uploading
+from moorage_s3.uploading import Uploading
 from moorage_s3.write_marks import WriteMarks
 
 
@@ -32,7 +33,7 @@ class Operations:
         self.uploading = Uploading(self.sender, dialect, self.enforcement, self.write_marks)
         self.downloading = Downloading(self.sender, dialect, self.write_marks)
         self.copying = Copying(self.sender, dialect, self.uploading, self.write_marks)
-        self.deleting = Deleting(self.sender, self.write_marks)
+        self.deleting = Deleting(self.sender, self.write_marks, self.enforcement)
         self._quirks = Quirks()
         self._findings = DISTRUSTED
 
@@ -50,4 +51,7 @@ class Operations:
     def learn(self, findings: Findings) -> None:
         """Take into account what the store enforces."""
         self._findings = findings
+        self.enforcement.puts = findings.put
+        self.enforcement.copies = findings.copy is not False
+        self.enforcement.deletes = findings.delete
         self.enforcement.multipart = findings.multipart and self._quirks.completes_atomically

@@ -13,6 +13,7 @@ from moorage_s3.answers import listed_time
 from moorage_s3.deleting import Deleting
 from moorage_s3.dialect import Dialect
 from moorage_s3.documents import PendingUpload, part_times, pending_uploads
+from moorage_s3.enforcement import Enforcement
 from moorage_s3.listing import pages
 from moorage_s3.multipart import Multipart
 from moorage_s3.probing import PROBE_NAME
@@ -76,7 +77,7 @@ class Sweeping:
             query["part-number-marker"] = marker
 
     async def _sweep_probes(self, before: datetime) -> int:
-        deleting = Deleting(self._sender, WriteMarks())
+        deleting = Deleting(self._sender, WriteMarks(), Enforcement())
         swept = 0
         async with aclosing(pages(self._sender, f"{self._prefix}{PROBE_NAME}", ListOptions())) as found:
             async for page in found:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from moorage.objects import ABSENT, Condition, Matches
@@ -42,6 +43,15 @@ class Descent:
     bases: tuple[str, ...]
     header: str
 
+    def within(self, room: int) -> Descent | None:
+        """These marks, as many of the newest as fit into so many bytes; ``None`` where not even its own does."""
+        if len(self.header) <= room:
+            return self
+        tag, *marks = self.header.split(",")
+        while marks and len(tag) + sum(len(mark) + 1 for mark in marks) > room:
+            marks.pop()
+        return replace(self, header=",".join((tag, *marks))) if marks else None
+
     def took_effect(self, headers: Mapping[str, str], key: str) -> bool | None:
         """Whether this write took effect, by what is stored now; ``None``: that cannot be told."""
         marks = _marks(headers, key)
@@ -58,7 +68,8 @@ class WriteMarks:
     """What a client has lately seen of the marks of objects."""
 
     def __init__(self) -> None:
-        self._seen: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
+        self._seen: OrderedDict[tuple[str, str], tuple[tuple[str, ...], float]] = OrderedDict()
+        """By key and version: the marks, and when they were first met."""
 
     def saw(self, key: str, headers: Mapping[str, str]) -> None:
         """Remember the marks in an answer to HEAD or GET."""
@@ -69,9 +80,15 @@ class WriteMarks:
         """Remember the marks of one's own write."""
         self._remember(key, version, tuple(descent.header.split(",")[1:]))
 
-    def descent(self, key: str, condition: Condition | None) -> Descent:
-        """The marks of a write that is about to happen."""
-        mark = secrets.token_urlsafe(6)
+    def knew(self, key: str, headers: Mapping[str, str], moment: float) -> bool:
+        """Whether the write that made what an answer to HEAD tells of was known at that time of the monotonic clock."""
+        marks = _marks(headers, key)
+        known, since = self._seen.get((key, plain_version(headers.get("ETag", ""))), ((), moment))
+        return bool(marks) and known == marks and since < moment
+
+    def descent(self, key: str, condition: Condition | None, mark: str = "") -> Descent:
+        """The marks of a write that is about to happen; ``mark`` is its own where it has one already."""
+        mark = mark or secrets.token_urlsafe(6)
         before = self._before(key, condition)
         header = ",".join((_tag(key), mark, *before)[: _KEPT + 1])
         bases = before[:1]
@@ -84,10 +101,12 @@ class WriteMarks:
             return (_NOTHING,)
         if not isinstance(condition, Matches):
             return ()
-        return self._seen.get((key, condition.version)) or (_version_mark(condition.version),)
+        known, _ = self._seen.get((key, condition.version), ((), 0.0))
+        return known or (_version_mark(condition.version),)
 
     def _remember(self, key: str, version: str, marks: tuple[str, ...]) -> None:
-        self._seen[key, version] = marks
+        known, since = self._seen.get((key, version), ((), 0.0))
+        self._seen[key, version] = (marks, since if known == marks else time.monotonic())
         self._seen.move_to_end((key, version))
         if len(self._seen) > _REMEMBERED:
             self._seen.popitem(last=False)
