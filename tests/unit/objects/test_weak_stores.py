@@ -141,6 +141,13 @@ class TestConflicts:
         assert caught.value.retryable
         assert caught.value.path == "/f"
 
+    async def test_what_must_not_be_repeated_is_not(self, style: Style) -> None:
+        client, provider = store(style)
+        client.before = Failing("put", lambda: ConflictError("who knows", retryable=False), 1)
+        with pytest.raises(ConflictError, match="who knows"):
+            await provider.write(P("/f"), b"new", WriteOptions(overwrite=False))
+        assert client.requests["put"] == 1
+
     async def test_it_ends(self, style: Style) -> None:
         client, provider = store(style)
         client.before = Failing("put", lambda: ConflictError("409"), *range(1, 100))

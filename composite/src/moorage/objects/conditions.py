@@ -129,13 +129,15 @@ class Conditions:
 
         Raises:
             PreconditionFailed: the condition does not hold any more.
-            ConflictError: it does, and still the store is not ready, or the request cannot be repeated.
+            ConflictError: it does, and still the store is not ready, or the request cannot or must not be repeated.
         """
         for attempt in attempts(_CONFLICTS):
             await attempt.wait()
             try:
                 return await request()
-            except ConflictError:
+            except ConflictError as conflict:
+                if not conflict.retryable:
+                    raise
                 if condition is not None and not await self._holds(path, condition):
                     raise PreconditionFailed(str(path)) from None
                 if attempt.is_last or not can_repeat:
