@@ -55,6 +55,10 @@ def test_only_so_much_is_looked_at() -> None:
         return text
 
     excerpt(b"x" * 10_000_000, 5_000_000, 5_000_010, redact)
+    assert 2 * REACH + 10 <= max(seen) < 3 * REACH
+    assert sum(seen) < 4 * REACH
+    seen.clear()
+    excerpt(b"x y\n" * 1_000_000, 2_000_000, 2_000_010, redact)
     assert seen == [2 * REACH + 10]
 
 
@@ -66,7 +70,7 @@ def test_near_pieces_are_looked_at_together_though_others_are_far() -> None:
         return text
 
     near = [(at, at + 50) for at in range(1_000_000, 1_010_000, 100)]
-    assert len(excerpts(b"x" * 2_000_000, [(0, 5), *near], redact)) == 101
+    assert len(excerpts(b"x\n" * 1_000_000, [(0, 5), *near], redact)) == 101
     assert seen == [REACH + 5, 2 * REACH + 9_950]
 
 

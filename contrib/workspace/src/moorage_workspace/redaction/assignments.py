@@ -49,6 +49,16 @@ _KEYWORD: Final = re.compile(r"(?i)pass|secret|token|key|cred|auth")
 _LABEL: Final = re.compile(r"(?i)\b(?:pass(?:word|phrase)|secret|token|key)s?\b")
 _NUMBER: Final = re.compile(r"[-+]?[\d_]+(?:\.\d+)?[a-zA-Z%]?")
 _PROSE: Final = re.compile(r"[.:!?]?[ \t]+[A-Za-z(]")
+_COMPARISON: Final = re.compile(r"[!=]={1,2}")
+_PLAIN: Final = re.compile(r"[A-Za-z_]{1,15}")
+_DEFAULT: Final = re.compile(r"[A-Za-z_][\w.]*=(?:None|True|False|null|nil|undefined)")
+"""A type, and what a parameter of it is by default."""
+_ASSIGNED_ON: Final = re.compile(r"[ \t]{1,4}=[ \t]")
+_AFTER_A_STRING: Final = re.compile(r"[ \t]{0,4}[,)\]}+%.;]")
+_OPENED: Final = {
+    quote: re.compile(rf"(?:^|[\s=(,\[{{:+])[bfru]{{0,2}}{quote}[^{quote}\\]{{0,40}}\Z") for quote in "\"'"
+}
+"""A string up to a name in it."""
 _WORDS: Final = frozenset(
     """
     str string bytes bool boolean int integer number object any none null nil undefined true false type types optional
@@ -67,7 +77,7 @@ def _is_secret(match: re.Match[str]) -> bool:
     if len(value) < _SHORTEST or value.lower() in _WORDS or PLACEHOLDER.fullmatch(value) or _is_place(match):
         return False
     if match["separator"] == ">":
-        return match.string.startswith("</", match.end())
+        return match.string.startswith("</", match.end()) and not _LABEL.fullmatch(value.rstrip(":"))
     if match["quote"]:
         return _is_secret_string(match, value)
     if match["separator"].isspace():
@@ -83,8 +93,26 @@ def _is_place(match: re.Match[str]) -> bool:
 def _is_secret_string(match: re.Match[str], value: str) -> bool:
     if match["separator"].isspace():
         return _is_option(match)
+    if _is_after_string(match, value):
+        return False
+    weak = "token" in match["name"].lower()
+    if weak and _COMPARISON.fullmatch(match["separator"].strip()) and _PLAIN.fullmatch(value):
+        return False
     spaced = any(character.isspace() for character in value)
-    return not spaced or ("token" not in match["name"].lower() and not _LABEL.search(value))
+    return not spaced or (not weak and not _LABEL.search(value))
+
+
+def _is_after_string(match: re.Match[str], value: str) -> bool:
+    """The quote ends a string that the name is in, ``input("Password: ")``, and code follows it."""
+    opened = _OPENED.get(match["quote"])
+    if opened is None or _is_quoted(match) or not _AFTER_A_STRING.match(value):
+        return False
+    return opened.search(match.string[max(0, match.start() - 44) : match.start()]) is not None
+
+
+def _is_quoted(match: re.Match[str]) -> bool:
+    """The name is a string itself, or ends one."""
+    return match.string[match.end("name")] in "\\\"'`"
 
 
 def _is_option(match: re.Match[str]) -> bool:
@@ -94,8 +122,10 @@ def _is_option(match: re.Match[str]) -> bool:
 def _is_named_outright(match: re.Match[str]) -> bool:
     """In a query, a header, a command's option or a variable of the environment, the value stands for itself."""
     before = match.string[max(0, match.start() - 44) : match.start()]
-    if _QUERY.search(before) or _OPTION.search(before) or _HEADER.search(before):
+    if _QUERY.search(before) or _OPTION.search(before):
         return True
+    if _HEADER.search(before):
+        return not (_is_quoted(match) and _is_code(match, match["bare"]))
     upper = match["name"].isupper() and _VARIABLE.search(before) is not None
     return upper and match["separator"] == "="
 
@@ -105,20 +135,29 @@ def _is_secret_word(match: re.Match[str], value: str) -> bool:
     weak = "token" in match["name"].lower()
     if _NUMBER.fullmatch(value):
         return not weak and digits >= _SHORTEST
-    after = match.string[match.end("bare") : match.end("bare") + 8]
-    named = _NAME.fullmatch(value) is not None
-    if named and after.startswith(("(", "[", "{", "<")):
+    if _is_code(match, value) or _DEFAULT.fullmatch(value):
         return False
-    if named and (("." in value and not digits) or (_KEYWORD.search(value) and digits < 2)):
-        return False
-    if digits or not named:
+    if digits or not _NAME.fullmatch(value):
         return not weak or len(value) >= 8
-    return _is_secret_name(match, value, after, weak=weak)
+    return _is_secret_name(match, value, _after(match), weak=weak)
+
+
+def _after(match: re.Match[str]) -> str:
+    return match.string[match.end("bare") : match.end("bare") + 8]
+
+
+def _is_code(match: re.Match[str], value: str) -> bool:
+    """What a program has in the place of a value: a call, an attribute, a variable that is named after its value."""
+    if not _NAME.fullmatch(value):
+        return False
+    digits = sum(character.isdigit() for character in value)
+    called = _after(match).startswith(("(", "[", "{", "<"))
+    return called or ("." in value and not digits) or (digits < 2 and _KEYWORD.search(value) is not None)
 
 
 def _is_secret_name(match: re.Match[str], value: str, after: str, *, weak: bool) -> bool:
     """What could be a variable of a program is a secret only where a program would not have one."""
-    if after.startswith((")", ";")) or _PROSE.match(after):
+    if after.startswith((")", ";")) or _PROSE.match(after) or _ASSIGNED_ON.match(after):
         return False
     if "_" in value and (weak or ":" not in match["separator"]):
         return False

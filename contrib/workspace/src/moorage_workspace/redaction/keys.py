@@ -9,13 +9,15 @@ from typing import Final
 from moorage_workspace.redaction.mask import MASK, Found
 
 TRIGGER: Final = "private key"
-_BEGIN: Final = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+BEGIN: Final = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _END: Final = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _ESCAPED: Final = re.compile(r"(?:[A-Za-z0-9+/= :,.]|\\+[nru/])++")
 """A key in one line, as JSON holds it."""
 _SHORTEST_ESCAPED: Final = 64
 _LINE: Final = re.compile(r"[^\w+/=]*(?:\d{1,7}[^\w+/=]{1,3})?[\w+/=\\-]*+\W*")
 """One word, perhaps behind a line's number or other marks."""
+_NUMBER: Final = re.compile(r"\s*(?:\d{1,7}\N{RIGHTWARDS ARROW}\s*)?")
+"""What a tool puts before a line; no key has an arrow."""
 _HEADER: Final = re.compile(
     r"\W*(?:\d{1,7}\W{1,3})?(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID|Subject)\s*:.*"
 )
@@ -32,7 +34,7 @@ class Body:
 
 def begun(line: str) -> int | None:
     """Where in this line a block begins that the next lines go on with."""
-    ends = [marker.end() for marker in _BEGIN.finditer(line)]
+    ends = [marker.end() for marker in BEGIN.finditer(line)]
     if not ends or _END.search(line, ends[-1]) or not _may_be_body(line[ends[-1] :]):
         return None
     return ends[-1]
@@ -41,13 +43,13 @@ def begun(line: str) -> int | None:
 def within(line: str, start: int) -> list[Found]:
     """The keys that this line holds whole, or a good part of."""
     found: list[Found] = []
-    begin = _BEGIN.search(line, start)
+    begin = BEGIN.search(line, start)
     while begin is not None:
         run = _ESCAPED.match(line, begin.end())
         stop = run.end() if run is not None else begin.end()
         if (_END.match(line, stop) and stop > begin.end()) or stop - begin.end() >= _SHORTEST_ESCAPED:
             found.append(Found(begin.start(), begin.end(), stop, _ESCAPED))
-        begin = _BEGIN.search(line, stop)
+        begin = BEGIN.search(line, stop)
     return found
 
 
@@ -60,9 +62,10 @@ def continued(line: str) -> Body | None:
     if end is None and not _may_be_body(line):
         return None
     body = line[: end.start()] if end is not None else line
-    text = body.lstrip()
-    if any(character.isalnum() for character in text.replace(MASK, "")):
-        body = body[: len(body) - len(text)] + MASK
+    number = _NUMBER.match(body)
+    start = number.end() if number is not None else 0
+    if any(character.isalnum() for character in body[start:].replace(MASK, "")):
+        body = body[:start] + MASK
     return Body(body, len(line)) if end is None else Body(body + end[0], end.end(), ended=True)
 
 

@@ -14,8 +14,11 @@ _DOTTED: Final = re.compile(r"[A-Za-z0-9_.~+/=-]+")
 _LINE: Final = re.compile(r"[^\n]+")
 PLACEHOLDER: Final = re.compile(
     r"<[^<>]*>|\{.*\}|\[.*\]|%\(?\w+\)?s|%s|%\w+%|\$\{.*\}|\$\(.*\)|\$[A-Za-z_]\w*|.*\{\{.*\}\}.*|[\W_]*|[xX*.•]+"
+    r"|(?:%[sdr]|[^\w\s%])+"
 )
 """What stands where a secret would: a reference, a blank, our own mask."""
+_CODE: Final = re.compile(r"[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)*[(\[].*|[A-Za-z_$]+(?:\??\.[A-Za-z_$]+)+")
+"""A call, an item or an attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +70,21 @@ def _is_credential(match: re.Match[str]) -> bool:
     return not PLACEHOLDER.fullmatch(match["secret"])
 
 
+def _is_fetched(match: re.Match[str]) -> bool:
+    """A program has it from elsewhere."""
+    if match["name"].isupper() or match.string[max(0, match.start() - 1) : match.start()] in ("?", "&", "-"):
+        return False
+    if match["separator"] != "=" or match["quote"] or match["scheme"]:
+        return False
+    return _CODE.fullmatch(match["secret"]) is not None
+
+
 def _is_authorization(match: re.Match[str]) -> bool:
     """Any scheme will do; one that is not known only with what looks random, since prose speaks of these, too."""
     value = match["secret"]
-    if not _is_credential(match) or re.fullmatch(r"(?i)tokens?|auth\w*|access|scheme|header|required", value):
+    if not _is_credential(match) or _is_fetched(match):
+        return False
+    if re.fullmatch(r"(?i)tokens?|auth\w*|access|scheme|header|required", value):
         return False
     if re.fullmatch(
         r"(?i)bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256|hawk|oauth", match["scheme"] or ""
@@ -79,11 +93,13 @@ def _is_authorization(match: re.Match[str]) -> bool:
     return len(value) >= 16 or (len(value) >= 8 and _has_digit(match))
 
 
+_IN_NO_ADDRESS: Final = r"""\s/@"'<>\x00-\x1f\x7f"""
 _GITLAB: Final = ("pat", "rt", "dt", "cbt", "ptt", "ft", "soat", "imt", "agent", "oas", "ffct")
 _AUTHORIZATION: Final = r"""(?ix)
-    authorization (?:\\*["'])? \s{0,4} [:=] \s{0,4} (?: [bfru]? \\*["'])?
+    (?P<name>authorization) (?:\\*["'])? \s{0,4} (?P<separator>[:=]) \s{0,4} (?P<quote> [bfru]? \\*["'])?
     (?: (?P<scheme>[a-z][a-z0-9-]{1,20}) [ ]{1,4} )?
-    (?P<secret> (?<=digest[ ]) [^\n]+ | (?<=sha256[ ]) [^\n]+ | (?<=oauth[ ]) [^\n]+ | [^\s"'\\,;]++ )
+    (?P<secret> (?<=digest[ ]) [^\n]{1,4096} | (?<=sha256[ ]) [^\n]{1,4096} | (?<=oauth[ ]) [^\n]{1,4096}
+        | [^\s"'\\,;]++ )
 """
 
 SHAPES: Final = (
@@ -118,8 +134,8 @@ SHAPES: Final = (
     Shape("bearer", re.compile(r"(?i)bearer {1,4}(?P<secret>[\w.~+/=-]{16,})"), _DOTTED, judge=_has_digit),
     Shape(
         "://",
-        re.compile(r"""://[^\s/:@"'<>]{0,256}:(?P<secret>[^\s/@"'<>]{1,256})@"""),
+        re.compile(rf"""://[^:{_IN_NO_ADDRESS}]{{0,256}}:(?P<secret>[^{_IN_NO_ADDRESS}]{{1,256}})@"""),
         judge=_is_credential,
     ),
-    Shape("://", re.compile(r"""://(?P<secret>[^\s/:@"'<>]{16,256})@"""), judge=_has_digit),
+    Shape("://", re.compile(rf"""://(?P<secret>[^:{_IN_NO_ADDRESS}]{{16,256}})@"""), judge=_has_digit),
 )

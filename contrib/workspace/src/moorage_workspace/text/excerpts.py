@@ -6,10 +6,15 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from moorage_workspace.redaction.open_keys import OPENING
+from moorage_workspace.text.begun import Begun
 from moorage_workspace.text.shared_ends import shared_end, shared_start
 
 REACH: Final = 16 * 1024
-"""Bytes around a piece that decide what in it is secret: more than a private key in PEM takes."""
+"""Bytes around a piece that decide what in it is secret: more than a private key in PEM mostly takes.
+
+What began before them is told by :class:`~moorage_workspace.text.begun.Begun`.
+"""
 _AT_ONCE: Final = 256 * 1024
 
 Redact = Callable[[str], str]
@@ -21,17 +26,27 @@ def unchanged(text: str) -> str:
     return text
 
 
-def excerpt(data: bytes, start: int, end: int, redact: Redact) -> str:
-    """What ``redact`` leaves of ``data[start:end]``, seeing up to :data:`REACH` bytes around it.
+def excerpt(data: bytes, start: int, end: int, redact: Redact, *, in_key: bool = False) -> str:
+    """What ``redact`` leaves of ``data[start:end]``, seeing :data:`REACH` bytes around it and what began before them.
 
     Bytes that are no UTF-8 come out as lone surrogates (``surrogateescape``).
+
+    Args:
+        in_key: ``start`` begins a line that lies in a private key, as far as what comes before ``data`` tells.
     """
-    return excerpts(data, [(start, end)], redact)[0]
+    if not in_key:
+        return excerpts(data, [(start, end)], redact)[0]
+    first = data.find(b"\n", max(0, start - REACH), start) + 1 or start
+    return _cut(data, [(start, end)], redact, first, f"{OPENING}\n")[0]
 
 
 def excerpts(data: bytes, spans: Iterable[tuple[int, int]], redact: Redact) -> list[str]:
     """:func:`excerpt` of every span, in order; near ones are redacted in one go."""
-    return [text for cluster in _clusters(spans) for text in _cut(data, cluster, redact)]
+    begun = Begun(data, redact)
+    texts: list[str] = []
+    for cluster in _clusters(spans):
+        texts += _cut(data, cluster, redact, *begun.before(max(0, cluster[0][0] - REACH)))
+    return texts
 
 
 def _clusters(spans: Iterable[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
@@ -46,9 +61,10 @@ def _clusters(spans: Iterable[tuple[int, int]]) -> Iterator[list[tuple[int, int]
         yield cluster
 
 
-def _cut(data: bytes, spans: list[tuple[int, int]], redact: Redact) -> list[str]:
-    first, last = max(0, spans[0][0] - REACH), min(len(data), spans[-1][1] + REACH)
-    around = _decoded(data, first, last)
+def _cut(data: bytes, spans: list[tuple[int, int]], redact: Redact, first: int, opening: str) -> list[str]:
+    """The texts of the spans; what is before them is redacted from ``first`` on, after ``opening``."""
+    last = min(len(data), spans[-1][1] + REACH)
+    around = opening + _decoded(data, first, last)
     shown = redact(around)
     if shown == around:
         return [_decoded(data, start, end) for start, end in spans]
@@ -59,7 +75,7 @@ def _cut(data: bytes, spans: list[tuple[int, int]], redact: Redact) -> list[str]
             start -= 1
         while end < last and _is_inside_character(data, end):
             end += 1
-        before = len(_decoded(data, first, start))
+        before = len(opening) + len(_decoded(data, first, start))
         texts.append(masked.cut(before, before + len(_decoded(data, start, end))))
     return texts
 

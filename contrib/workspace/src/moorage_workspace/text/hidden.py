@@ -9,11 +9,14 @@ from typing import Final
 
 from moorage_workspace.reads import Replaced, Span
 from moorage_workspace.redaction import MASK
+from moorage_workspace.text.begun import Begun
 from moorage_workspace.text.excerpts import REACH, Redact
 from moorage_workspace.text.pieces import Pieces
 from moorage_workspace.text.shared_ends import shared_end, shared_start
 
 _BLOCK: Final = 64 * 1024
+_STEP: Final = REACH // 4
+"""Bytes that are looked at together, to tell what is in reach of each: up to so much less than :data:`REACH`."""
 
 
 class Hidden:
@@ -21,6 +24,7 @@ class Hidden:
 
     def __init__(self, data: bytes, redact: Redact) -> None:
         self._data, self._redact = data, redact
+        self._begun = Begun(data, redact)
         self._block: Span = (0, 0)
         self._spans: list[Span] = []
 
@@ -28,28 +32,69 @@ class Hidden:
         """Whether no byte of ``[start, end)`` is hidden."""
         if start < self._block[0] or end > self._block[1]:
             self._block = (start // _BLOCK * _BLOCK, -(-end // _BLOCK) * _BLOCK)
-            base = max(0, self._block[0] - REACH)
-            around = self._data[base : self._block[1] + REACH]
+            first, opening = self._begun.before(max(0, self._block[0] - REACH))
+            around = opening.encode() + self._data[first : self._block[1] + REACH]
+            base = first - len(opening)
             self._spans = [(base + first, base + last) for first, last in _hidden(around, self._redact)]
         at = bisect_right(self._spans, (end, -1)) - 1
         return at < 0 or self._spans[at][1] <= start
 
 
 def uncovers(before: bytes, replaced: Sequence[Replaced], after: Pieces, redact: Redact) -> bool:
-    """Whether something that is hidden near the replaced spans of ``before`` can be seen in ``after``."""
-    moved = _Moved(replaced)
+    """Whether something that is hidden near the replaced spans of ``before`` can be seen in ``after``.
+
+    Also by who sees of ``after`` no more than :data:`REACH` bytes before that, where in ``before`` these were enough.
+    """
+    moved, begun = _Moved(replaced), Begun(before, redact)
     for start, end in _windows(before, replaced, moved):
+        first, opening = begun.before(start)
+        if moved.outside(first)[0] != first:
+            first = start
+        lead = opening.encode()
+        old, base = lead + before[first:end], moved.at(first)
         doubtful: set[tuple[str, str]] = set()
-        hidden = _hidden(before[start:end], redact, doubtful)
+        hidden = _hidden(old, redact, doubtful)
         if not hidden:
             continue
-        base = moved.at(start)
-        still = _hidden(after.part(base, moved.at(end)), redact, frozenset(doubtful))
-        for first, last in hidden:
-            at = moved.at(start + first) - base
-            if not _is_within(at, at + last - first, still):
-                return True
+        new = lead + after.part(base, moved.at(end))
+        still = _hidden(new, redact, frozenset(doubtful))
+        places = [
+            (begin, moved.at(first + begin - len(lead)) - base + len(lead), stop - begin)
+            for begin, stop in ((max(begin, len(lead)), stop) for begin, stop in hidden)
+            if begin < stop
+        ]
+        if not all(_is_within(at, at + size, still) for _, at, size in places):
+            return True
+        if len(new) > len(old) and _leaves_reach(_InReach(old, redact), _InReach(new, redact), places):
+            return True
     return False
+
+
+def _leaves_reach(old: _InReach, new: _InReach, places: list[tuple[int, int, int]]) -> bool:
+    """Whether the end of a hidden span, by where it is in both and its size, gets too far from what makes it hidden."""
+    for was, at, size in places:
+        start = (was + size - 1) // _STEP * _STEP
+        if not new.hides(at + size - 1, start + at - was) and old.hides(was + size - 1, start):
+            return True
+    return False
+
+
+class _InReach:
+    """What is hidden for who sees no more than :data:`REACH` bytes before it."""
+
+    def __init__(self, data: bytes, redact: Redact) -> None:
+        self._data, self._redact = data, redact
+        self._start: int | None = None
+        self._spans: list[Span] = []
+
+    def hides(self, at: int, start: int) -> bool:
+        """Whether it hides ``at``, a few bytes from ``start``."""
+        if start != self._start:
+            first = max(0, start + _STEP - REACH)
+            view = self._data[first : start + 2 * _STEP]
+            self._start = start
+            self._spans = [(first + begin, first + stop) for begin, stop in _hidden(view, self._redact)]
+        return _is_within(at, at + 1, self._spans)
 
 
 def _windows(before: bytes, replaced: Sequence[Replaced], moved: _Moved) -> Iterator[Span]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from moorage_workspace.redaction.open_keys import OpenKey
 from moorage_workspace.text.encodings import whole_characters
 from moorage_workspace.text.excerpts import REACH
 
@@ -73,6 +74,7 @@ class LineWindow:
         base: offset in the content of the first byte of ``kept``.
         size: bytes fed so far.
         newlines: line ends fed so far.
+        key: whether a private key is open where the window begins.
     """
 
     def __init__(self, first: int, count: int | None, capacity: int) -> None:
@@ -86,6 +88,7 @@ class LineWindow:
         self.base = 0
         self.size = 0
         self.newlines = 0
+        self.key = OpenKey()
 
     def feed(self, chunk: bytes) -> None:
         """The next bytes of the content."""
@@ -94,6 +97,9 @@ class LineWindow:
             within = after_lines(chunk, self._skip - self.newlines)
             assert within is not None  # noqa: S101 (just counted)
             self.start = self.size + within
+            self.key.feed(chunk[:within])
+        elif self.start is None:
+            self.key.feed(chunk)
         if self.start is None:
             self.kept = (self.kept + chunk[-REACH:])[-REACH:]
             self.base = self.size + len(chunk) - len(self.kept)
@@ -132,11 +138,12 @@ class LineWindow:
             wanted = after_lines(data[:end], self._count, start)
             end = end if wanted is None else wanted
         if self.base + end == self.size or data.endswith(b"\n", start, end):
-            return Picked(data, self.base, start, end)
+            return Picked(data, self.base, start, end, in_key=self.key.is_open)
         complete = line_start(data, end)
         if complete > start:
-            return Picked(data, self.base, start, complete)
-        return Picked(data, self.base, start, whole_characters(data, start, end)[1], within_line=True)
+            return Picked(data, self.base, start, complete, in_key=self.key.is_open)
+        cut = whole_characters(data, start, end)[1]
+        return Picked(data, self.base, start, cut, within_line=True, in_key=self.key.is_open)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +154,7 @@ class Picked:
         base: where ``data`` begins in the content.
         start: where the lines begin in ``data``; ``end`` where they end.
         within_line: the only line goes on.
+        in_key: a private key is open where the lines begin.
     """
 
     data: bytes = field(repr=False)
@@ -154,3 +162,4 @@ class Picked:
     start: int
     end: int
     within_line: bool = False
+    in_key: bool = False

@@ -8,6 +8,7 @@ from mimetypes import MimeTypes
 from typing import Final, cast
 
 from moorage import ConfigError
+from moorage_workspace.text.encodings import is_utf8
 
 MEDIA_TYPES: Final = ("image/png", "image/jpeg", "image/webp", "application/pdf")
 
@@ -20,7 +21,9 @@ _SIGNATURES: Final = (
 )
 _RECOGNISED: Final = frozenset({*(media_type for _, media_type in _SIGNATURES), "image/webp"})
 _READABLE: Final = re.compile(rb"[\t\n\r -~]{6,}+")
-"""Text among other bytes; an image has so little of it that looking for secrets there takes little time."""
+"""Text among other bytes, of which one may part a name from what is before it."""
+_AS_DIGITS: Final = bytes(range(0x80)) + b"0" * 0x80
+"""Bytes that are no ASCII become what a secret may begin with, and the name of a function may not."""
 _BY_NAME: Final = MimeTypes()
 """The table of the standard library alone, so that no machine differs."""
 
@@ -53,7 +56,7 @@ def check_media_types(wanted: object) -> None:
 
 
 def holds_secret(data: bytes, redact: Callable[[str], str]) -> bool:
-    """Whether a gate would hide something of the ASCII text in these bytes, also of such text in UTF-16.
+    """Whether a gate would hide something of the text in these bytes, also of ASCII text in UTF-16.
 
     What a compressed part of them holds is not seen.
     """
@@ -61,8 +64,9 @@ def holds_secret(data: bytes, redact: Callable[[str], str]) -> bool:
 
 
 def _hides(data: bytes, redact: Callable[[str], str]) -> bool:
-    text = b"\n".join(_READABLE.findall(data)).decode()
-    return redact(text) != text
+    among_others = b"\n".join(_READABLE.findall(data)).decode()
+    whole = data.decode() if is_utf8(data) else data.translate(_AS_DIGITS).decode()
+    return any(redact(text) != text for text in (among_others, whole))
 
 
 def is_wanted(media_type: str, wanted: object) -> bool:

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from moorage import Stat, StoragePath
 from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.results import Kept, Output
+from moorage_workspace.text.begun import is_known, may_be_one_secret
 from moorage_workspace.text.counting import counted
 from moorage_workspace.text.excerpts import REACH, excerpt
 from moorage_workspace.tools.call import ToolCall
@@ -18,6 +19,9 @@ BYTE_ENCODINGS: Final = ("base64", "hex", "binary")
 
 _DIGITS: Final = {"base64": (4, 3), "hex": (2, 1), "binary": (1, 1)}
 """How many characters stand for how many bytes."""
+_FAR: Final = 16 * 1024 * 1024
+"""Bytes before a range that are read to know what it goes on with, where fewer do not tell."""
+_FURTHER: Final = 32
 _LINE: Final = re.compile(".{1,76}")
 
 
@@ -34,9 +38,7 @@ async def bytes_shown(
     """
     start = (offset or 1) - 1
     wanted = capacity if limit is None else min(limit, capacity)
-    base = max(0, start - REACH)
-    async with call.files.open_read(path, base, start + wanted + REACH) as reader:
-        stat, data = reader.stat, await reader.read()
+    stat, base, data = await _read(call, path, start, wanted)
     if start and start >= stat.size:
         raise ToolRefusedError(
             f"offset {offset} is past the end: the file has {counted(stat.size, 'byte')}",
@@ -45,7 +47,7 @@ async def bytes_shown(
         )
     raw = data[start - base : start - base + wanted]
     shown = excerpt(data, start - base, start - base + len(raw), call.redact).encode("utf-8", "surrogateescape")
-    _refuse_hidden(call, path, data)
+    _refuse_hidden(call, path, data[max(0, start - base - REACH) :])
     identity = await call.identity(path)
     facts = {"path": str(path), "size": stat.size, "encoding": encoding, "first_byte": start + 1}
 
@@ -59,6 +61,32 @@ async def bytes_shown(
         return f"{path} (bytes {start + 1}-{end} of {stat.size}, secrets in them are masked)\n{text}{notice}"
 
     return Output(_encoded(shown, encoding), facts, frame=frame)
+
+
+async def _read(call: ToolCall, path: StoragePath, start: int, wanted: int) -> tuple[Stat, int, bytes]:
+    """The range with what surrounds it, and where that begins.
+
+    Raises:
+        ToolRefusedError: it may lie in a secret, of which the start is too far.
+    """
+    before = REACH
+    while True:
+        base = max(0, start - before)
+        async with call.files.open_read(path, base, start + wanted + REACH) as reader:
+            stat, data = reader.stat, await reader.read()
+        at = start - base
+        if base == 0 or len(data) <= at or is_known(data, at):
+            return stat, base, data
+        if before >= _FAR:
+            break
+        before *= _FURTHER
+    if not may_be_one_secret(data, at):
+        return stat, base, data
+    raise ToolRefusedError(
+        f"it cannot be told whether these bytes are secret: what they go on with began more than {_FAR:,} bytes before",
+        refusal=Refusal.POLICY,
+        path=str(path),
+    )
 
 
 def _framed(path: StoragePath, stat: Stat, text: str, start: int, end: int, limit: int | None) -> str:

@@ -37,7 +37,7 @@ class ShownLines:
     def output(self, *, numbered: bool) -> Output:
         """What the tool returns; once it is framed, what is left of it counts as seen."""
         picked = self.picked
-        text = excerpt(picked.data, picked.start, picked.end, self.call.redact)
+        text = excerpt(picked.data, picked.start, picked.end, self.call.redact, in_key=picked.in_key)
         lines = split_lines(text.removeprefix("\ufeff") if self._begins_with_mark else text)
         shown = [f"{number:>6}→{line}" for number, line in enumerate(lines, self.first)] if numbered else lines
         prefix = len(shown[0]) - len(lines[0]) if lines else 0
