@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from moorage import MemoryFilesystem, StoragePath
 from moorage_workspace.ignore_rules import IgnoreRules
 from moorage_workspace.ignoring import LARGEST, MOST_RULES, IgnoreFile
+from moorage_workspace.shown_names import ShownNames
 
 
 def decide(content: bytes, path: str, *, is_dir: bool = False) -> bool | None:
@@ -87,7 +88,7 @@ async def _decided_in(content: bytes, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(IgnoreFile, "parse", noted)
     files = MemoryFilesystem()
     await files.write_bytes(".gitignore", content)
-    assert await IgnoreRules(files).ignores(StoragePath("/a0b"), is_dir=False)
+    assert await IgnoreRules(files, ShownNames(str)).ignores(StoragePath("/a0b"), is_dir=False)
     return threads[0]
 
 

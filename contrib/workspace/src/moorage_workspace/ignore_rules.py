@@ -7,6 +7,7 @@ from typing import Final
 
 from moorage import Filesystem, MoorageError, StoragePath, TreeFilesystem
 from moorage_workspace.ignoring import GITIGNORE, LARGEST, REPOSITORY, IgnoreFile
+from moorage_workspace.shown_names import ShownNames
 from moorage_workspace.threads import worked
 
 _SHORT: Final = 4 * 1024
@@ -21,15 +22,19 @@ _Chain = tuple[tuple[StoragePath, IgnoreFile], ...]
 class IgnoreRules:
     """What is ignored in a tree. Every mount is a tree of its own: rules reach neither in nor out.
 
+    Rules are held against names as they are shown, since whoever writes the rules must not find out more of them.
+
     Args:
         enabled: ``False`` ignores nothing but ``.git``.
 
     Attributes:
+        names: what is shown of names.
         mounts: where the trees begin.
     """
 
-    def __init__(self, files: Filesystem, *, enabled: bool = True) -> None:
+    def __init__(self, files: Filesystem, names: ShownNames, *, enabled: bool = True) -> None:
         self._files = files
+        self.names = names
         self._enabled = enabled
         self.mounts = mount_paths(files)
         self._chains: dict[StoragePath, _Chain] = {}
@@ -48,7 +53,7 @@ class IgnoreRules:
         parent = path.parent
         chain = self._chains.get(parent)
         for directory, rules in await self._chain(parent) if chain is None else chain:
-            decided = rules.decide(relative(path, directory), is_dir=is_dir)
+            decided = rules.decide(self.names.of_path(relative(path, directory)), is_dir=is_dir)
             if decided is not None:
                 return decided
         return False

@@ -7,15 +7,15 @@ listed; the others are counted as they pass.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 
 from moorage import Entry, Filesystem, Glob, Kind, MoorageError, StoragePath
 from moorage_workspace.ignore_rules import IgnoreRules, relative
 from moorage_workspace.ignoring import REPOSITORY
-from moorage_workspace.shown_names import shown_name
 from moorage_workspace.snapshots import Snapshot, take_snapshot
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
@@ -72,30 +72,30 @@ class _Branch:
 
 
 class _First:
-    """The first entries of a directory, in the order of lines."""
+    """The first entries of a directory, in the order of lines, which is by names as they are shown."""
 
     def __init__(self, room: int) -> None:
         self._room = room
-        self._entries: list[Entry] = []
+        self._entries: list[tuple[bool, str, str, Entry]] = []
 
-    def add(self, entry: Entry) -> list[Entry]:
-        """Take one more; those that are now known to have no room."""
-        self._entries.append(entry)
+    def add(self, entry: Entry, name: str) -> list[Entry]:
+        """Take one more, of which ``name`` is shown; those that are now known to have no room."""
+        self._entries.append((not entry.is_dir, name, entry.name, entry))
         return self.settle() if len(self._entries) > 2 * self._room + 64 else []
 
     def settle(self) -> list[Entry]:
         """Put what is kept in order; what has no room."""
-        self._entries.sort(key=lambda entry: (not entry.is_dir, entry.name))
-        over = self._entries[self._room :]
+        self._entries.sort(key=itemgetter(0, 1, 2))
+        over = [entry for *_, entry in self._entries[self._room :]]
         del self._entries[self._room :]
         return over
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter(self._entries)
+        return (entry for *_, entry in self._entries)
 
 
 class TreeListing:
-    """Lists one tree; what is wanted of it is told by names without secrets, as ``redact`` leaves them.
+    """Lists one tree; what is wanted of it, and in which order, is told by names as they are shown.
 
     Attributes:
         lines: a dot for the tree itself, then a line an entry, indented with tabs; at most ``cap`` besides the dot.
@@ -103,14 +103,11 @@ class TreeListing:
         is_cut: there are directories at the deepest level that was asked for, which were not entered.
     """
 
-    def __init__(
-        self, files: Filesystem, choice: Choice, rules: IgnoreRules, cap: int, redact: Callable[[str], str]
-    ) -> None:
+    def __init__(self, files: Filesystem, choice: Choice, rules: IgnoreRules, cap: int) -> None:
         self._files = files
         self._choice = choice
         self._rules = rules
         self._cap = cap
-        self._redact = redact
         self._top = _ROOT
         self._snapshots: list[Snapshot] = []
         self.lines = ["."]
@@ -169,7 +166,8 @@ class TreeListing:
                 yield entry
 
     async def _take(self, entry: Entry, first: _First, branch: _Branch) -> None:
-        if not self._choice.passes(entry, self._redact(entry.name)) or entry.name == REPOSITORY:
+        name = self._rules.names.of_name(entry.name)
+        if not self._choice.passes(entry, name) or entry.name == REPOSITORY:
             return
         if entry.path is not None and await self._rules.ignores(entry.path, is_dir=entry.is_dir):
             return
@@ -178,12 +176,12 @@ class TreeListing:
                 return
             self.files += 1
             self._count(branch)
-        for over in first.add(entry):
+        for over in first.add(entry, name):
             await self._count_over(over, branch)
 
     def _is_wanted(self, entry: Entry) -> bool:
         name = entry.name if entry.path is None else relative(entry.path, self._top)
-        return self._choice.matches(entry, shown_name(name, self._redact))
+        return self._choice.matches(entry, self._rules.names.of_path(name))
 
     async def _count_over(self, entry: Entry, branch: _Branch) -> None:
         if entry.is_dir:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,16 +15,19 @@ from moorage import Filesystem, Limits, StoragePath
 from moorage_local import LocalFilesystem
 from moorage_workspace.errors import ToolRefusedError
 from moorage_workspace.ignore_rules import IgnoreRules
+from moorage_workspace.redaction import MASK
 from moorage_workspace.searching.expressions import Expression, for_ripgrep
 from moorage_workspace.searching.matching import MAX_LINE, NO_PATTERN, LineMatcher, lines_of
 from moorage_workspace.searching.places import Selection
 from moorage_workspace.searching.processes import Workers
 from moorage_workspace.searching.ripgrep import Ripgrep, find_ripgrep
 from moorage_workspace.searching.search import Answer, Question, search
+from moorage_workspace.shown_names import ShownNames
 
 pytestmark = pytest.mark.anyio
 
 ROOT = StoragePath("/")
+SHOWN = ShownNames(str)
 PIECES = [
     "a",
     "b",
@@ -52,8 +56,10 @@ TEXT = st.lists(LINE, max_size=4).flatmap(
 CONTENT = (
     TEXT | TEXT.map(lambda text: b"\xef\xbb\xbf" + text) | st.binary(max_size=6) | TEXT.map(lambda text: text + b"\n")
 )
-NAMES = ["a", "a-b", "a/b", "a/.h", "a/c/d", "b.log", "b/x.log", ".hidden", "[x]"]
-RULES = st.sampled_from(["*.log", "/a/", "!b.log", "[b]*", "a/c", "*", "!a", "\\a", "b/**", "**/d", "x{1,2}"])
+NAMES = ["ab", "aa", "x1/ab", "x1a", "xb/b", "a", "a-b", "a/b", "a/.h", "a/c/d", "b.log", "b/x.log", ".hidden", "[x]"]
+RULES = st.sampled_from(
+    ["*ab", "x*", "?1/*b", "*.log", "/a/", "!b.log", "[b]*", "a/c", "*", "!a", "\\a", "b/**", "**/d", "x{1,2}"]
+)
 
 
 def ripgrep() -> Ripgrep:
@@ -62,11 +68,16 @@ def ripgrep() -> Ripgrep:
     return found
 
 
-async def told(files: Filesystem, expression: Expression, program: Ripgrep | None, *, hidden: bool = False) -> Any:
-    selection = Selection(IgnoreRules(files), ROOT, hidden)
-    answer = await search(
-        files, Question(expression, ROOT, selection, context=1), redact=lambda text: text, ripgrep=program
-    )
+def masking(secret: str) -> Callable[[str], str]:
+    return lambda text: text.replace(secret, MASK) if secret else text
+
+
+async def told(
+    files: Filesystem, expression: Expression, program: Ripgrep | None, *, hidden: bool = False, secret: str = ""
+) -> Any:
+    redact = masking(secret)
+    selection = Selection(IgnoreRules(files, ShownNames(redact)), ROOT, hidden)
+    answer = await search(files, Question(expression, ROOT, selection, context=1), redact=redact, ripgrep=program)
     return _plain(answer)
 
 
@@ -93,12 +104,15 @@ def patterns() -> st.SearchStrategy[Expression]:
     contents=st.dictionaries(st.sampled_from(NAMES), CONTENT, min_size=1),
     rules=st.dictionaries(st.sampled_from(["", "a", "b"]), st.lists(RULES, max_size=3), max_size=2),
     hidden=st.booleans(),
+    secret=st.sampled_from(["", "ab", "x1", "x"]),
 )
-@example(Expression("a$"), {"a": b"a\r\n"}, {}, False)
-@example(Expression("^a"), {"a": b"\xef\xbb\xbfa"}, {}, False)
-@example(Expression("k", True), {"a": "\u212a".encode()}, {}, False)
+@example(Expression("a$"), {"a": b"a\r\n"}, {}, False, "")
+@example(Expression("^a"), {"a": b"\xef\xbb\xbfa"}, {}, False, "")
+@example(Expression("k", True), {"a": "\u212a".encode()}, {}, False, "")
+@example(Expression("a"), {"ab": b"a", "b": b"a"}, {"": ["ab"]}, False, "ab")
+@example(Expression("a*b"), {"a": b"ab\nb", "ab": b"b", "aa": b"b", "x1a": b"b"}, {}, False, "ab")
 async def test_the_ways_agree(
-    expression: Expression, contents: dict[str, bytes], rules: dict[str, list[str]], hidden: bool
+    expression: Expression, contents: dict[str, bytes], rules: dict[str, list[str]], hidden: bool, secret: str
 ) -> None:
     with TemporaryDirectory() as name:
         top = Path(name)
@@ -111,9 +125,11 @@ async def test_the_ways_agree(
                 (top / path).mkdir(exist_ok=True)
                 (top / path / ".gitignore").write_text("\n".join(lines))
         files = LocalFilesystem(name)
-        listed = await told(Filesystem(Limits(files.provider, max_file_size=1 << 30)), expression, None, hidden=hidden)
-        assert await told(files, expression, ripgrep(), hidden=hidden) == listed
-        assert await told(files, expression, None, hidden=hidden) == listed
+        listed = await told(
+            Filesystem(Limits(files.provider, max_file_size=1 << 30)), expression, None, hidden=hidden, secret=secret
+        )
+        assert await told(files, expression, ripgrep(), hidden=hidden, secret=secret) == listed
+        assert await told(files, expression, None, hidden=hidden, secret=secret) == listed
 
 
 @pytest.mark.parametrize("pattern", ["hit", "a.c", "^def [a-z]", "x|y", r"\bfoo\b", "äöü", r"a\.b", "long words only"])
@@ -129,12 +145,17 @@ def test_what_might_blow_up_gets_one(pattern: str) -> None:
 async def test_ripgrep_is_used_where_the_pattern_means_the_same(tmp_path: Path) -> None:
     for name, content in {"a": b"hit", "b": b"none", "c": "h\xe9".encode(), "d": b"\0"}.items():
         (tmp_path / name).write_bytes(content)
-    found = await ripgrep().sieve(Expression("h.t"), str(tmp_path), hidden=False, glob=None)
+    found = await ripgrep().sieve(Expression("h.t"), str(tmp_path), hidden=False, glob=None, names=SHOWN)
     assert sorted(found or []) == ["a", "d"]
-    assert await ripgrep().sieve(Expression("(?<=h)it"), str(tmp_path), hidden=False, glob=None) is None
-    assert await ripgrep().sieve(Expression("hit"), str(tmp_path / "gone"), hidden=False, glob=None) is None
-    assert await Ripgrep("/no/such/rg").sieve(Expression("hit"), str(tmp_path), hidden=False, glob=None) is None
-    by_name = await ripgrep().sieve(Expression("h.t"), str(tmp_path), hidden=False, glob="*.py")
+    assert await ripgrep().sieve(Expression("(?<=h)it"), str(tmp_path), hidden=False, glob=None, names=SHOWN) is None
+    assert (
+        await ripgrep().sieve(Expression("hit"), str(tmp_path / "gone"), hidden=False, glob=None, names=SHOWN) is None
+    )
+    assert (
+        await Ripgrep("/no/such/rg").sieve(Expression("hit"), str(tmp_path), hidden=False, glob=None, names=SHOWN)
+        is None
+    )
+    by_name = await ripgrep().sieve(Expression("h.t"), str(tmp_path), hidden=False, glob="*.py", names=SHOWN)
     assert by_name == []
 
 
@@ -145,7 +166,7 @@ async def test_ripgrep_skips_what_is_ignored_only_where_it_reads_the_rules_as_gi
     (tmp_path / "skipped").mkdir()
     (tmp_path / "skipped" / "a").write_text("hit")
     (tmp_path / ".gitignore").write_text(rules)
-    found = await ripgrep().sieve(Expression("hit"), str(tmp_path), hidden=False, glob=None)
+    found = await ripgrep().sieve(Expression("hit"), str(tmp_path), hidden=False, glob=None, names=SHOWN)
     assert found == ([] if "[" not in rules else ["skipped/a"])
 
 
@@ -218,12 +239,50 @@ async def test_a_worker_names_the_files_that_have_to_be_looked_at(tmp_path: Path
     (tmp_path / "link").symlink_to("a")
     (tmp_path / "sub" / ".gitignore").write_text("skipped/")
     async with Workers(Expression("h(i+)t"), most_time=60) as workers:
-        found = await workers.sieve(str(tmp_path), hidden=False)
-        hidden = await workers.sieve(str(tmp_path), hidden=True)
-        gone = await workers.sieve(str(tmp_path / "gone"), hidden=False)
+        found = await workers.sieve(str(tmp_path), hidden=False, names=SHOWN)
+        hidden = await workers.sieve(str(tmp_path), hidden=True, names=SHOWN)
+        gone = await workers.sieve(str(tmp_path / "gone"), hidden=False, names=SHOWN)
     assert sorted(found or []) == ["a", "sub/b"]
     assert sorted(hidden or []) == [".h", "a", "sub/b"]
     assert gone is None
+
+
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@given(patterns(), TEXT.map(bytes.decode))
+@example(Expression("\\.x", True), ".X")
+@example(Expression("kx", True), "\u212ax")
+def test_what_a_pattern_requires_is_in_every_text_that_matches(expression: Expression, text: str) -> None:
+    assert expression.required.all_in(text) or not expression.compiled().hits_in(text, 1)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "required"),
+    [
+        ("abc", ["abc"]),
+        ("ab*c+d", ["a", "d"]),
+        (r"\.a\t\d+(?:xy)?z$", [".a\t", "z"]),
+        ("a(b|c)d", ["a", "d"]),
+        ("ab|c", []),
+        ("[ab]+", []),
+        ("(?=a)b", []),
+    ],
+)
+def test_what_a_pattern_requires(pattern: str, required: list[str]) -> None:
+    assert list(Expression(pattern).required.texts) == required
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@given(patterns(), TEXT.map(bytes.decode))
+async def test_ripgrep_lets_every_text_through_that_matches(expression: Expression, text: str) -> None:
+    if for_ripgrep(expression) is not None and expression.compiled().hits_in(text, 1):
+        assert await ripgrep().passes(expression, text)
+
+
+async def test_ripgrep_is_asked_about_a_text() -> None:
+    assert await ripgrep().passes(Expression("ab+c"), "x\nabbc\n")
+    assert not await ripgrep().passes(Expression("ab+c"), "x\nab\0bc\n")
+    assert not await ripgrep().passes(Expression("ab+c"), "")
+    assert await Ripgrep("/no/such/rg").passes(Expression("ab+c"), "")
 
 
 async def test_a_worker_that_dies_is_a_refusal() -> None:

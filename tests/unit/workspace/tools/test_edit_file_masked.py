@@ -10,6 +10,7 @@ from tests.unit.workspace.tools.one_call import Agent
 from moorage import MemoryFilesystem
 from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.redaction import Gate
+from moorage_workspace.text.editing import MOST_PLACES
 from moorage_workspace.tools.edit_file import EDIT_FILE
 
 pytestmark = pytest.mark.anyio
@@ -95,6 +96,33 @@ async def test_a_right_guess_is_answered_as_a_wrong_one(
         }
         assert len(answers) == 1
         assert answers.pop()[0] is (Refusal.NO_MATCH if new == "x" else Refusal.TOO_LARGE)
+
+
+MASKED = "".join(f"password = zz{{}}zz{number}\n" for number in range(10_000, 11_100))
+"""Many places, all of them masked, that whoever guesses has written."""
+SHOWN = "{}\n" * MOST_PLACES
+
+
+@pytest.mark.parametrize(
+    ("content", "replace_all"),
+    [
+        pytest.param(f"{MASKED}{LINE}xx\n{{}}!\n", False, id="masked ones before it"),
+        pytest.param(f"# config\n{LINE}{SHOWN}", True, id="as many shown ones as are replaced at once"),
+        pytest.param(f"# config\n{LINE}{SHOWN}", False, id="as many shown ones as are counted"),
+    ],
+)
+async def test_masked_places_fill_no_bound(agent: Agent, content: str, replace_all: bool) -> None:
+    answers: set[str] = set()
+    for guess in ("hunter", "hunger"):
+        await agent.fs.write_text("/a", content.replace("{}", guess))
+        try:
+            result = await Agent(agent.fs, agent.gate).call(
+                EDIT_FILE, path="/a", old_string=guess, new_string="fisher", replace_all=replace_all
+            )
+            answers.add(result.text.replace(guess, "…"))
+        except ToolRefusedError as error:
+            answers.add(f"{error.refusal}: {error.message}")
+    assert len(answers) == 1
 
 
 async def test_only_places_that_are_shown_are_counted(agent: Agent) -> None:

@@ -210,6 +210,31 @@ async def test_a_name_is_chosen_by_what_is_shown_of_it(files: Filesystem, argume
     assert (await listed(files, pattern="k-*")).structured["files"] == 1
 
 
+@pytest.mark.parametrize("form", ["k-{}*", "/k-{}*", "k-{}*/"])
+async def test_a_name_is_ignored_by_what_is_shown_of_it(files: Filesystem, form: str) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    await fill(files, f"k-{secret}", f"dir/k-{secret}/x")
+    for guess in (secret[:9], "ghp_zzzzz"):
+        await files.write_text(".gitignore", form.format(guess))
+        assert (await listed(files, max_depth=3)).structured["files"] == 2
+
+
+@pytest.mark.parametrize("most", [1, 10])
+async def test_the_order_is_by_names_as_they_are_shown(files: Filesystem, most: int) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    await fill(files, f"k-{secret}", f"dir/k-{secret}/x")
+    texts: list[str] = []
+    for guess in ("k-ghp_a0", "k-ghp_a2"):
+        await fill(files, guess, f"dir/{guess}/x")
+        workspace = Workspace(filesystem=files, tools={LIST: {"max_entries": most}})
+        for path in (".", "dir"):
+            result = await workspace.call_tool(LIST, {"path": path, "max_depth": 1})
+            texts.append(result.text.replace(guess, "…"))
+        await files.delete(guess)
+        await files.remove_dir(f"dir/{guess}", recursive=True)
+    assert texts[:2] == texts[2:]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

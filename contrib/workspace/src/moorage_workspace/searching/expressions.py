@@ -9,6 +9,7 @@ from typing import Final
 
 from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.searching.matching import NO_PATTERN, LineMatcher
+from moorage_workspace.searching.required import RequiredTexts
 
 MAX_PATTERN: Final = 2_000
 _CHEAP_LENGTH: Final = 100
@@ -30,6 +31,7 @@ _WITHIN_LINES: Final = {r"\s": r"[^\S\n]", r"\W": r"[^\w\n]", r"\D": r"[^\d\n]"}
 _LINE_END_IN_CLASS: Final = re.compile(r"\[(?!\^)[^\]]*\\s")
 _AFTER_END: Final = ("", "|", ")")
 """Only here can ``$`` take the carriage return along without changing what comes next."""
+_NO_LITERAL: Final = (".", "^", ")")
 _NOT_REPEATED: Final = ("^", "|", r"\b", r"\B")
 
 
@@ -78,6 +80,14 @@ class Expression:
         return len(self.pattern) <= _CHEAP_LENGTH and (literal or _CHEAP.fullmatch(self.pattern) is not None)
 
     @property
+    def required(self) -> RequiredTexts:
+        """Texts that every text holds of which a line matches; maybe none."""
+        texts = _required(self.pattern)
+        if self.ignore_case:
+            texts = [text.lower() for text in texts if text.isascii()]
+        return RequiredTexts(tuple(dict.fromkeys(texts)), self.ignore_case)
+
+    @property
     def is_plain(self) -> bool:
         """Whether it compiles fast, and whether what it matches in a part of a line it also matches in the whole line:
         nothing looks ahead, behind or back. Only then may text be passed over that has no match before redaction.
@@ -109,8 +119,11 @@ def for_ripgrep(expression: Expression) -> tuple[str, ...] | None:
     text, by_tables = translated
     own = f"(?i:{text})" if expression.ignore_case else f"(?:{text})"
     anyway = [_BEYOND_ASCII] if by_tables or expression.ignore_case else [_NO_UTF8, r"^\x{FEFF}"]
-    return (own, r"\x00", *anyway)
+    return (own, NUL, *anyway)
 
+
+NUL: Final = r"\x00"
+"""For ripgrep: what no text has."""
 
 _BEYOND_ASCII: Final = r"(?-u:[\x1c-\x1f\x80-\xff])"
 """Also the four separators among the control characters, which only one of the engines counts as white space."""
@@ -158,3 +171,26 @@ def _replaced(token: re.Match[str], instead: Mapping[str, str]) -> str:
     if instead and token[0].startswith("[^"):
         return r"[^\n" + token[0][2:]
     return instead.get(token[0], token[0])
+
+
+def _required(pattern: str) -> list[str]:
+    """Runs of literals outside of groups; none where there are alternatives, or what :data:`_TOKEN` does not know."""
+    tokens: list[re.Match[str]] = []
+    at = 0
+    while at < len(pattern):
+        found = _TOKEN.match(pattern, at)
+        if found is None:
+            return []
+        tokens.append(found)
+        at = found.end()
+    runs, depth = [""], 0
+    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        depth += (token["group"] is not None) - (token[0] == ")")
+        if depth == 0 and token[0] == "|":
+            return []
+        repeated = after is not None and after["repeat"] is not None
+        if depth == 0 and not repeated and token["atom"] and token[0] not in _NO_LITERAL:
+            runs[-1] += "\t" if token[0] == r"\t" else token[0][-1]
+        elif runs[-1]:
+            runs.append("")
+    return [run for run in runs if run]

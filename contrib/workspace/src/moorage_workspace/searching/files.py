@@ -19,7 +19,7 @@ from moorage import (
 )
 from moorage_workspace.errors import ToolRefusedError
 from moorage_workspace.searching.barriers import Shown, shown
-from moorage_workspace.searching.places import Found, Trouble
+from moorage_workspace.searching.places import Found, Passes, Sieved, Trouble
 from moorage_workspace.searching.processes import Matcher
 from moorage_workspace.searching.windows import NotTextError, Window, windows
 from moorage_workspace.threads import worked
@@ -82,7 +82,6 @@ class FileSearch:
         redact: takes secrets out of a text; keeps the number of lines. It is called in threads, too.
         context: lines to show around each match.
         limit: matching lines after which a file is left.
-        plain: the expression is, so that text without a match as it is has none when it is redacted.
     """
 
     files: Filesystem
@@ -90,7 +89,6 @@ class FileSearch:
     redact: Callable[[str], str]
     context: int
     limit: int
-    plain: bool
 
     async def search(self, found: Found) -> FileResult | None:
         """The result; ``None`` where the file is gone since it was found.
@@ -100,34 +98,33 @@ class FileSearch:
         """
         if isinstance(found, Trouble):
             return FileResult(found.path, skipped=Skipped.UNREADABLE)
+        path, passes = (found.path, found.passes) if isinstance(found, Sieved) else (found, None)
         try:
-            return await self._search(found)
+            return await self._search(path, passes)
         except ToolRefusedError:
             raise
         except _GONE:
             return None
         except NotTextError as error:
-            return FileResult(found, skipped=Skipped.BINARY if error.is_binary else Skipped.NOT_UTF8)
+            return FileResult(path, skipped=Skipped.BINARY if error.is_binary else Skipped.NOT_UTF8)
         except MoorageError:
-            return FileResult(found, skipped=Skipped.UNREADABLE)
+            return FileResult(path, skipped=Skipped.UNREADABLE)
 
-    async def _search(self, path: StoragePath) -> FileResult:
+    async def _search(self, path: StoragePath, passes: Passes | None) -> FileResult:
         result = FileResult(path)
         async with self.files.open_read(path) as reader, aclosing(windows(reader)) as cut:
             async for window in cut:
                 if result.matches < self.limit:
-                    await self._search_window(window, result)
+                    await self._search_window(window, result, passes)
         return result
 
-    async def _search_window(self, window: Window, result: FileResult) -> None:
-        left = self.limit - result.matches
-        raw_hits = await self.matcher.hits_in(window.core, left) if self.plain else []
-        if self.plain and not raw_hits:
-            return
+    async def _search_window(self, window: Window, result: FileResult, passes: Passes | None) -> None:
+        """Nothing is matched before it is redacted: already how long that takes tells of what is hidden."""
         seen = await self._redacted(window)
-        same = self.plain and seen.core is None
+        if seen.core is not None and passes is not None and not await passes(seen.core):
+            return
         core = window.core if seen.core is None else seen.core
-        hits = raw_hits if same else await self.matcher.hits_in(core, left)
+        hits = await self.matcher.hits_in(core, self.limit - result.matches)
         lines, margin = seen.lines, window.before.count("\n")
         for number, column in hits:
             at = margin + number

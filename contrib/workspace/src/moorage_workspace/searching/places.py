@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Final
 
 from moorage import (
     Entry,
@@ -14,10 +15,11 @@ from moorage import (
     PathNotDirectoryError,
     PathNotFoundError,
     StoragePath,
+    UnavailableError,
 )
 from moorage_workspace.ignore_rules import IgnoreRules, mount_paths, relative
 from moorage_workspace.ignoring import GITIGNORE
-from moorage_workspace.shown_names import shown_name
+from moorage_workspace.shown_names import ShownNames
 from moorage_workspace.snapshots import REMEMBERED
 
 
@@ -29,7 +31,26 @@ class Trouble:
     error: MoorageError
 
 
-Found = StoragePath | Trouble
+Passes = Callable[[str], Awaitable[bool]]
+"""Whether a text may match, in the judgement of a sieve."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sieved:
+    """A file that a sieve let through by all that is in it, secrets included.
+
+    Attributes:
+        passes: has to be asked about what is shown of it, so that no more is done with a file that came this far by its
+            secrets than with one that did not.
+    """
+
+    path: StoragePath
+    passes: Passes
+
+
+Found = StoragePath | Trouble | Sieved
+
+_MOST_MASKED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +58,19 @@ class Selection:
     """Which files below a directory count.
 
     Attributes:
-        top: the directory; a glob with a slash is about paths from there.
-        redact: takes secrets out of a text; the glob is held against names without them.
+        top: the directory; a glob with a slash is about paths from there. It is held against names as they are shown.
     """
 
     rules: IgnoreRules
     top: StoragePath
     hidden: bool = False
     glob: Glob | None = None
-    redact: Callable[[str], str] = str
 
     def is_visible(self, name: str) -> bool:
         return self.hidden or not name.startswith(".")
 
     def is_chosen(self, path: StoragePath) -> bool:
-        return self.glob is None or self.glob.matches(shown_name(relative(path, self.top), self.redact))
+        return self.glob is None or self.glob.matches(self.rules.names.of_path(relative(path, self.top)))
 
 
 def parts_of_tree(files: Filesystem, top: StoragePath) -> list[StoragePath]:
@@ -93,7 +112,8 @@ async def _descended(files: Filesystem, top: StoragePath, selection: Selection) 
                 raise
         except MoorageError as error:
             yield Trouble(path, error)
-        pending += sorted(children, reverse=True)
+        key = selection.rules.names.ordering(child.name for child, _ in children)
+        pending += sorted(children, key=lambda child: key(child[0].name), reverse=True)
 
 
 async def _candidate(entry: Entry, selection: Selection) -> StoragePath | None:
@@ -105,6 +125,7 @@ async def _candidate(entry: Entry, selection: Selection) -> StoragePath | None:
 
 async def _in_one_pass(files: Filesystem, top: StoragePath, selection: Selection) -> AsyncGenerator[Found]:
     inner = Inner(top, selection)
+    masked = _Masked(selection.rules.names)
     async with aclosing(files.scan_dir(top, recursive=True)) as entries:
         try:
             head = await _head(entries)
@@ -115,12 +136,47 @@ async def _in_one_pass(files: Filesystem, top: StoragePath, selection: Selection
                     continue
                 if entry.error is not None:
                     yield Trouble(entry.path, entry.error)
-                elif entry.is_file and await inner.holds(entry.path):
+                elif entry.is_file and await inner.holds(entry.path) and not masked.keeps(entry.path):
                     yield entry.path
         except (PathNotFoundError, PathNotDirectoryError):
             raise
         except MoorageError as error:
             yield Trouble(top, error)
+    for path in masked.in_order():
+        yield path
+    for trouble in masked.left_out:
+        yield trouble
+
+
+class _Masked:
+    """Paths with secrets in them, for the end: where they stand among the others would tell of what is hidden.
+
+    Attributes:
+        left_out: one of those that are too many to remember, which are not searched.
+    """
+
+    def __init__(self, names: ShownNames) -> None:
+        self._names = names
+        self._paths: list[StoragePath] = []
+        self.left_out: list[Trouble] = []
+
+    def keeps(self, path: StoragePath) -> bool:
+        """Remember the path, if something of it is hidden."""
+        if self._names.of_path(path.relative) == path.relative:
+            return False
+        self._paths.append(path)
+        if len(self._paths) > 2 * _MOST_MASKED:
+            self.in_order()
+        return True
+
+    def in_order(self) -> list[StoragePath]:
+        """The first of them by what is shown."""
+        key = self._names.ordering(path.relative for path in self._paths)
+        self._paths.sort(key=lambda path: key(path.relative))
+        for path in self._paths[_MOST_MASKED : _MOST_MASKED + 1]:
+            self.left_out = [Trouble(path, UnavailableError("more names with secrets than can be put in order"))]
+        del self._paths[_MOST_MASKED:]
+        return self._paths
 
 
 class Inner:

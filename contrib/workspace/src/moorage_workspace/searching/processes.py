@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 
 import anyio
+from anyio import to_thread
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
@@ -19,6 +20,7 @@ from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.searching.expressions import Expression, no_expression
 from moorage_workspace.searching.frames import LENGTHS, Frame, pack, unpack
 from moorage_workspace.searching.matching import Hit
+from moorage_workspace.shown_names import ShownNames
 
 _MOST: Final = 4
 _PATIENCE: Final = 120.0
@@ -58,6 +60,7 @@ class Workers:
 
     def __init__(self, expression: Expression, *, most_time: float) -> None:
         self._expression = expression
+        self._required = expression.required
         self._most_time = most_time
         self._left = most_time
         self._free: list[_Worker] = []
@@ -92,29 +95,42 @@ class Workers:
         self._spend(answer.fields["spent"])
         return [(number, column) for number, column in answer.fields["hits"]]
 
-    async def sieve(self, directory: str, *, hidden: bool) -> list[str] | None:
-        """The files below a directory of this machine, as relative paths in no order, that have to be looked at;
-        ``None`` where something there could not be read. Each worker takes a share of the files.
+    async def passes(self, text: str) -> bool:
+        """Whether :meth:`sieve` would let a file with this text through, if the expression is not cheap."""
+        return self._required.all_in(text)
 
-        Raises:
-            ToolRefusedError: the pattern takes too long.
+    async def sieve(self, directory: str, *, hidden: bool, names: ShownNames) -> list[str] | None:
+        """The files below a directory of this machine, as relative paths in no order, that have to be looked at;
+        ``None`` where something there could not be read, or where that would take too much time, or where a name that
+        is ignored holds a secret, which may be why. Each worker takes a share of the files.
+
+        Only an expression that is cheap is matched; of any other it is asked what it requires, which takes the same
+        time whatever a file holds.
         """
+        cheap = self._expression.is_cheap
+        if not (cheap or self._required.texts):
+            return None
         found: list[str] = []
-        request = {"directory": directory, "hidden": hidden, "left": self._left, "shares": self._most}
+        ignored: list[str] = []
+        request = {"directory": directory, "hidden": hidden, "left": self._left, "shares": self._most, "cheap": cheap}
         async with AsyncExitStack() as held:
             workers = [await held.enter_async_context(self._worker()) for _ in range(self._most)]
             for share, worker in enumerate(workers):
                 await worker.send(pack({**request, "share": share}))
-            whole = [await self._sieved(worker, found) for worker in workers]
-        return found if all(whole) else None
+            whole = [await self._sieved(worker, found, ignored) for worker in workers]
+        if not all(whole):
+            return None
+        masked = await to_thread.run_sync(names.masked, ignored)
+        return None if masked else found
 
-    async def _sieved(self, worker: _Worker, found: list[str]) -> bool:
+    async def _sieved(self, worker: _Worker, found: list[str], ignored: list[str]) -> bool:
         """Add what a worker finds; whether it could look everywhere. The others' answers wait in their pipes."""
         while True:
             fields = (await self._answer(worker)).fields
             if "troubled" in fields:
                 return False
             found += fields["found"]
+            ignored += fields["ignored"]
             if "done" in fields:
                 self._spend(fields["spent"])
                 return True
@@ -213,6 +229,7 @@ def _told(expression: Expression) -> dict[str, object]:
         "pattern": expression.pattern,
         "of_text": expression.of_text,
         "ignore_case": expression.ignore_case,
+        "required": expression.required.texts,
     }
 
 

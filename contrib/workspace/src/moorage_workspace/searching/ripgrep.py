@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Final
 
 import anyio
-from anyio.abc import ByteReceiveStream, Process
+from anyio import to_thread
+from anyio.abc import Process
 
-from moorage_workspace.ignoring import GITIGNORE, LARGEST, MOST_RULES, pattern_lines
-from moorage_workspace.searching.expressions import Expression, for_ripgrep
+from moorage_workspace.ignoring import GITIGNORE, LARGEST, MOST_RULES, REPOSITORY, pattern_lines
+from moorage_workspace.searching.expressions import NUL, Expression, for_ripgrep
+from moorage_workspace.shown_names import ShownNames
 
 _FOUND: Final = 0
 _NOTHING_FOUND: Final = 1
@@ -42,7 +44,7 @@ class Ripgrep:
         self.program = program
 
     async def sieve(
-        self, expression: Expression, directory: str, *, hidden: bool, glob: str | None
+        self, expression: Expression, directory: str, *, hidden: bool, glob: str | None, names: ShownNames
     ) -> list[str] | None:
         """The files below ``directory``, as relative paths in no order, that have to be looked at, and maybe others;
         ``None`` where ripgrep cannot be relied on for this.
@@ -51,7 +53,7 @@ class Ripgrep:
         if patterns is None:
             return None
         arguments = [f"--regexp={pattern}" for pattern in patterns]
-        if not await self._understands_the_rules(directory):
+        if not await self._may_follow_the_rules(directory, names):
             arguments += ["--no-ignore"]
         else:
             arguments += ["--no-require-git", *_OWN_RULES]
@@ -62,12 +64,41 @@ class Ripgrep:
             directory, "--files-with-matches", "--text", "--encoding=none", *hide, *arguments, "--", "./"
         )
 
-    async def _understands_the_rules(self, directory: str) -> bool:
-        """Whether every ``.gitignore`` below means the same to ripgrep as it means to git."""
-        names = await self._run(directory, "--files", "--hidden", "--no-ignore", f"--glob={GITIGNORE}", "--", "./")
-        return names is not None and all(_same_to_both(Path(directory, name)) for name in names)
+    async def passes(self, expression: Expression, text: str) -> bool:
+        """Whether :meth:`sieve` would let a file with this text through. A NUL in it means nothing."""
+        patterns = [f"--regexp={pattern}" for pattern in for_ripgrep(expression) or () if pattern != NUL]
+        arguments = ["--count", "--text", "--encoding=none", *patterns, "--", "-"]
+        try:
+            done = await anyio.run_process(
+                [argument.encode() for argument in (self.program, *_ALWAYS, *arguments)],
+                input=text.encode(),
+                stderr=subprocess.DEVNULL,
+                check=False,
+                env={},
+                cwd="/",
+                start_new_session=True,
+            )
+        except (OSError, anyio.BrokenResourceError):
+            return True
+        return done.returncode != _NOTHING_FOUND
+
+    async def _may_follow_the_rules(self, directory: str, names: ShownNames) -> bool:
+        """Whether every ``.gitignore`` below means the same to ripgrep as it means to git, and no name holds a secret:
+        ripgrep holds rules against the name itself.
+        """
+        everything = ("--files", "--hidden", "--no-ignore", f"--glob=!{REPOSITORY}", "--", "./")
+        output = await self._output(directory, *everything)
+        if output is None:
+            return False
+        if f"/{GITIGNORE}\0".encode() not in output:
+            return True
+        return await to_thread.run_sync(_may_follow_the_rules, directory, output, names)
 
     async def _run(self, directory: str, *arguments: str) -> list[str] | None:
+        output = await self._output(directory, *arguments)
+        return None if output is None else [name.removeprefix("./") for name in _names(output)]
+
+    async def _output(self, directory: str, *arguments: str) -> bytes | None:
         try:
             process = await anyio.open_process(
                 [argument.encode() for argument in (self.program, *_ALWAYS, *arguments)],
@@ -82,20 +113,21 @@ class Ripgrep:
             return None
         try:
             assert process.stdout is not None  # noqa: S101 (it is a pipe)
-            names = await _names(process.stdout)
+            output = b"".join([chunk async for chunk in process.stdout])
             code = await process.wait()
         finally:
             await _end(process)
-        return names if code in (_FOUND, _NOTHING_FOUND) else None
+        return output if code in (_FOUND, _NOTHING_FOUND) else None
 
 
-async def _names(output: ByteReceiveStream) -> list[str]:
-    found: list[str] = []
-    rest = b""
-    async for chunk in output:
-        *whole, rest = (rest + chunk).split(b"\0")
-        found += [name.removeprefix(b"./").decode("utf-8", "surrogateescape") for name in whole]
-    return found
+def _names(output: bytes) -> list[str]:
+    return output.decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
+def _may_follow_the_rules(directory: str, output: bytes, names: ShownNames) -> bool:
+    present = _names(output)
+    rules = [Path(directory, name) for name in present if name.endswith(f"/{GITIGNORE}")]
+    return all(map(_same_to_both, rules)) and names.show("\n".join(present))
 
 
 async def _end(process: Process) -> None:

@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
+
+from anyio import to_thread
 
 from moorage import (
     Filesystem,
@@ -22,10 +25,10 @@ from moorage_workspace.ignore_rules import mount_paths, relative
 from moorage_workspace.searching.expressions import Expression
 from moorage_workspace.searching.files import FileResult, FileSearch, Skipped
 from moorage_workspace.searching.in_order import in_order
-from moorage_workspace.searching.places import Found, Inner, Selection, Trouble, listed, parts_of_tree
+from moorage_workspace.searching.places import Found, Inner, Passes, Selection, Sieved, Trouble, listed, parts_of_tree
 from moorage_workspace.searching.processes import InProcess, Workers
 from moorage_workspace.searching.ripgrep import Ripgrep
-from moorage_workspace.shown_names import shown_name
+from moorage_workspace.shown_names import ShownNames
 
 MOST_MATCHES: Final = 1_000
 _WIDTH: Final = 8
@@ -58,7 +61,8 @@ class Answer:
     """What was found.
 
     Attributes:
-        files: those with matches, in the order of their paths, or of the store where that lists in one pass.
+        files: those with matches, in the order of their paths as they are shown. Where the store lists in one pass, in
+            its order, and those with a secret in their path at the end.
         stopped: there are more matches than :data:`MOST_MATCHES`.
     """
 
@@ -99,7 +103,7 @@ async def search(
         if not expression.is_plain:
             await workers.check()
         matcher = InProcess(expression) if expression.is_cheap else workers
-        file = FileSearch(files, matcher, redact, question.context, limit, expression.is_plain)
+        file = FileSearch(files, matcher, redact, question.context, limit)
         async with aclosing(_found(files, question, workers, ripgrep)) as found:
             await in_order(found, file.search, answer.take, width=_WIDTH)
     return answer
@@ -137,11 +141,11 @@ async def _globbed(files: Filesystem, question: Question) -> AsyncGenerator[Foun
     """The files that the path matches as a glob, sorted as far as the store is; none with a secret in its path, which
     the glob could find out.
     """
-    redact = question.selection.redact
+    names = question.selection.rules.names
     inner = Inner(_ROOT, question.selection)
     async with aclosing(files.glob(str(question.path), hidden=question.selection.hidden)) as entries:
         async for entry in entries:
-            if entry.path is None or shown_name(str(entry.path), redact) != str(entry.path):
+            if entry.path is None or names.of_path(str(entry.path)) != str(entry.path):
                 continue
             if entry.error is not None:
                 yield Trouble(entry.path, entry.error)
@@ -157,7 +161,7 @@ async def _below(
         if part != question.path and not all(map(selection.is_visible, relative(part, question.path).split("/"))):
             continue
         sieved = await _sieved(files, part, question, workers, ripgrep)
-        found = listed(files, part, selection) if sieved is None else _chosen(sieved, part, selection)
+        found = listed(files, part, selection) if sieved is None else _chosen(*sieved, part, selection)
         try:
             async with aclosing(found) as places:
                 async for place in places:
@@ -170,8 +174,11 @@ async def _below(
 
 async def _sieved(
     files: Filesystem, part: StoragePath, question: Question, workers: Workers, ripgrep: Ripgrep | None
-) -> list[str] | None:
-    """The files that have to be looked at, where the directory is one of this machine; relative paths, any order."""
+) -> tuple[list[str], Passes | None] | None:
+    """The files that have to be looked at, where the directory is one of this machine; relative paths, any order.
+
+    With what has to be asked again about those with secrets; of an expression that is cheap, nothing.
+    """
     if not question.expression.is_plain or any(mount.is_below(part) for mount in mount_paths(files)):
         return None
     try:
@@ -180,21 +187,28 @@ async def _sieved(
         return None
     if directory is None:
         return None
-    hidden = question.selection.hidden
+    expression, hidden, names = question.expression, question.selection.hidden, question.selection.rules.names
     if ripgrep is not None:
-        found = await ripgrep.sieve(question.expression, directory, hidden=hidden, glob=question.glob)
+        found = await ripgrep.sieve(expression, directory, hidden=hidden, glob=question.glob, names=names)
         if found is not None:
-            return found
-    return await workers.sieve(directory, hidden=hidden)
+            return found, None if expression.is_cheap else partial(ripgrep.passes, expression)
+    found = await workers.sieve(directory, hidden=hidden, names=names)
+    return None if found is None else (found, None if expression.is_cheap else workers.passes)
 
 
-async def _chosen(sieved: list[str], top: StoragePath, selection: Selection) -> AsyncGenerator[Found]:
+async def _chosen(
+    sieved: list[str], passes: Passes | None, top: StoragePath, selection: Selection
+) -> AsyncGenerator[Found]:
     """Those that count, in the order in which listings come to them. A name that no path can express has no way in."""
     inner = Inner(top, selection)
-    for name in sorted(sieved, key=lambda text: text.split("/")):
+    for name in await to_thread.run_sync(_in_order, sieved, selection.rules.names):
         try:
             path = top / name
         except InvalidPathError:
             continue
         if await inner.holds(path):
-            yield path
+            yield path if passes is None else Sieved(path, passes)
+
+
+def _in_order(paths: list[str], names: ShownNames) -> list[str]:
+    return sorted(paths, key=names.ordering(paths))

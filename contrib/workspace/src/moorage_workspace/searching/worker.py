@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 from codecs import BOM_UTF8
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, BinaryIO, Final
@@ -22,6 +22,7 @@ from zlib import crc32
 from moorage_workspace.ignoring import GITIGNORE, LARGEST, REPOSITORY, IgnoreFile
 from moorage_workspace.searching.frames import Frame, pack, read_frame
 from moorage_workspace.searching.matching import NO_PATTERN, LineMatcher
+from moorage_workspace.searching.required import RequiredTexts
 
 _AT_ONCE: Final = 256
 """Steps of a walk between two answers."""
@@ -42,6 +43,7 @@ def main(source: BinaryIO, sink: BinaryIO) -> None:
     if first is None:
         return
     try:
+        required = RequiredTexts(tuple(first.fields.pop("required")), first.fields["ignore_case"])
         with _limited(first.fields.pop("left")):
             expression = LineMatcher.compiled(**first.fields)
     except NO_PATTERN as error:
@@ -50,19 +52,24 @@ def main(source: BinaryIO, sink: BinaryIO) -> None:
     sink.write(pack({}))
     sink.flush()
     while (frame := read_frame(source)) is not None:
-        for answer in _answers(expression, frame):
+        for answer in _answers(expression, required, frame):
             sink.write(pack(answer))
             sink.flush()
 
 
-def _answers(expression: LineMatcher, frame: Frame) -> Iterator[dict[str, Any]]:
+def _answers(expression: LineMatcher, required: RequiredTexts, frame: Frame) -> Iterator[dict[str, Any]]:
     if "directory" in frame.fields:
-        yield from _Walk(expression, **frame.fields).answers()
+        may_match = _matches_in(expression) if frame.fields.pop("cheap") else required.all_in
+        yield from _Walk(may_match, **frame.fields).answers()
         return
     text, started = frame.payload.decode(), time.process_time()
     with _limited(frame.fields["left"]):
         hits = expression.hits_in(text, frame.fields["limit"])
     yield {"hits": hits, "spent": time.process_time() - started}
+
+
+def _matches_in(expression: LineMatcher) -> Callable[[str], bool]:
+    return lambda text: bool(expression.hits_in(text, 1))
 
 
 @contextmanager
@@ -76,22 +83,23 @@ def _limited(seconds: float) -> Generator[None]:
 
 
 class _Walk:
-    """Which files of a directory on this machine have to be looked at: those that match, and those that are no text.
+    """Which files of a directory on this machine have to be looked at: what may match, and what is no text.
 
     A first sieve only: what it lets through is read again through the workspace's filesystem, so nothing that it saw
-    can get out. ``troubled`` says that something could not be read.
+    can get out. ``ignored`` are the paths that rules leave out, and ``troubled`` says that something could not be read.
     """
 
     def __init__(
-        self, expression: LineMatcher, *, directory: str, hidden: bool, left: float, share: int, shares: int
+        self, may_match: Callable[[str], bool], *, directory: str, hidden: bool, left: float, share: int, shares: int
     ) -> None:
-        self._expression = expression
+        self._may_match = may_match
         self._directory = directory
         self._hidden = hidden
         self._left = left
         self._share = share
         self._shares = shares
         self._found: list[str] = []
+        self._ignored: list[str] = []
         self._looked_at = 0
 
     def answers(self) -> Iterator[dict[str, Any]]:
@@ -103,8 +111,9 @@ class _Walk:
                 with _limited(self._left - spent + _AT_ONCE * _OTHER_WORK):
                     is_over = sum(1 for _ in islice(steps, _AT_ONCE)) < _AT_ONCE
                 spent += max(0.0, time.process_time() - started - _AT_ONCE * _OTHER_WORK)
-                found, self._found = self._found, []
-                yield {"found": found, "spent": spent, **({"done": True} if is_over else {})}
+                told = {"found": self._found, "ignored": self._ignored}
+                self._found, self._ignored = [], []
+                yield {**told, "spent": spent, **({"done": True} if is_over else {})}
         except OSError:
             yield {"troubled": True}
 
@@ -120,7 +129,7 @@ class _Walk:
                     for name, is_dir in self._entries(handle, prefix, chain):
                         if is_dir:
                             pending.append((os.open(name, _OPEN_DIR, dir_fd=handle), f"{prefix}{name}/", chain))
-                        elif crc32(os.fsencode(name)) % self._shares == self._share:
+                        elif self._is_own(name):
                             self._look(handle, name, prefix)
                             yield
                     yield
@@ -152,6 +161,11 @@ class _Walk:
                     continue
                 if not chain or not _ignored(chain, prefix + name, is_dir=is_dir):
                     yield name, is_dir
+                elif self._is_own(name):
+                    self._ignored.append(prefix + name)
+
+    def _is_own(self, name: str) -> bool:
+        return crc32(os.fsencode(name)) % self._shares == self._share
 
     def _look(self, handle: int, name: str, prefix: str) -> None:
         try:
@@ -179,7 +193,7 @@ class _Walk:
             text = data.decode()
         except UnicodeDecodeError:
             return True
-        return bool(self._expression.hits_in(text, 1))
+        return self._may_match(text)
 
 
 def _ignored(chain: _Chain, path: str, *, is_dir: bool) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -10,13 +10,12 @@ from typing import Final
 from moorage_workspace.reads import Replaced
 from moorage_workspace.text.encodings import UTF8_BOM
 from moorage_workspace.text.pieces import Pieces
+from moorage_workspace.text.places import Places, Shows, shows_all
 from moorage_workspace.text.shared_ends import shared_end, shared_start
 
 SHOWN_MATCHES: Final = 20
 MOST_PLACES: Final = 100_000
 """That are replaced at once; each takes memory and time of its own."""
-_TRIED: Final = 1_000
-"""Places that are looked at for one that is shown; each may take as long as comparing the whole old text."""
 _COPIED: Final = 256
 """Bytes up to which a part is copied, since a view of them takes no less memory."""
 _JOINED: Final = 64 * 1024
@@ -70,14 +69,6 @@ class TooMany:
     """The old text is there more than :data:`MOST_PLACES` times."""
 
 
-Shows = Callable[[int, int], bool]
-"""Whether all bytes from the first offset to the second may be seen."""
-
-
-def _shows_all(start: int, end: int) -> bool:
-    return True
-
-
 def edit(
     data: bytes,
     old: str,
@@ -85,7 +76,7 @@ def edit(
     *,
     replace_all: bool = False,
     max_size: int | None = None,
-    shows: Shows = _shows_all,
+    shows: Shows = shows_all,
 ) -> Edit | NotFound | NotUnique | TooLarge | TooMany:
     """Put ``new`` in the place of ``old``, which must be there exactly once unless ``replace_all``.
 
@@ -101,18 +92,17 @@ def edit(
     if not needle:
         return NotFound()
     crlf = ("\n" in old or "\n" in new) and _has_crlf(data)
-    text = _Searched(data, flattened=crlf and b"\n" in needle and b"\r" not in needle)
     growth = len(new.encode()) + new.count("\n") - len(needle)
     if max_size is not None and len(data) + growth > max_size:
         return TooLarge(len(data) + growth)
-    search = _Search(text, needle, mark, shows)
-    found = search.every() if replace_all else list(islice(search.overlapping(), 2))
-    if found is None:
+    places = Places(data, needle, mark, shows, flattened=crlf and b"\n" in needle and b"\r" not in needle)
+    found = list(islice(places.apart(), MOST_PLACES + 1) if replace_all else islice(places.overlapping(), 2))
+    if len(found) > MOST_PLACES:
         return TooMany()
     if not found:
         return NotFound()
     if len(found) > 1 and not replace_all:
-        return _not_unique(search, data)
+        return _not_unique(places, data)
     size = len(data) + len(found) * growth
     if max_size is not None and size > max_size:
         return TooLarge(size)
@@ -120,76 +110,15 @@ def edit(
     return _replaced(data, found, put)
 
 
-def _not_unique(search: _Search, data: bytes) -> NotUnique:
-    first = list(islice(search.overlapping(), SHOWN_MATCHES))
+def _not_unique(places: Places, data: bytes) -> NotUnique:
+    first = list(islice(places.overlapping(), SHOWN_MATCHES))
     lines: list[int] = []
     line, at = 1, 0
     for start, _ in first:
         line, at = line + data.count(b"\n", at, start), start
         lines.append(line)
-    every = search.every()
-    count = MOST_PLACES + 1 if every is None else max(len(every), len(first))
-    return NotUnique(count, tuple(dict.fromkeys(lines)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """Where a text is that may be seen, as spans of the content."""
-
-    text: _Searched
-    needle: bytes
-    start: int
-    shows: Shows
-
-    def every(self) -> list[tuple[int, int]] | None:
-        """Those apart from each other; ``None`` where there are more than :data:`MOST_PLACES`."""
-        found = list(islice(self.text.matches(self.needle, self.start, overlapping=False), MOST_PLACES + 1))
-        return None if len(found) > MOST_PLACES else list(self._shown(iter(found)))
-
-    def overlapping(self) -> Iterator[tuple[int, int]]:
-        """All among the first :data:`_TRIED` places."""
-        return self._shown(islice(self.text.matches(self.needle, self.start, overlapping=True), _TRIED))
-
-    def _shown(self, found: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        return (span for span in self.text.spans(found) if self.shows(*span))
-
-
-class _Searched:
-    """A content as it is searched: where asked for, with every line end as ``\\n``."""
-
-    def __init__(self, data: bytes, *, flattened: bool) -> None:
-        self._raw = data
-        self._flat = data.replace(b"\r\n", b"\n") if flattened else data
-
-    def matches(self, needle: bytes, start: int, *, overlapping: bool) -> Iterator[tuple[int, int]]:
-        """Spans of the searched form."""
-        at = self._flat.find(needle, start)
-        while at >= 0:
-            yield at, at + len(needle)
-            at = self._flat.find(needle, at + (1 if overlapping else len(needle)))
-
-    def spans(self, found: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        """The same spans in the content itself."""
-        if self._flat is self._raw:
-            yield from found
-            return
-        flat = raw = 0
-        for start, end in found:
-            raw = self._forward(raw, start - flat)
-            first = raw
-            yield first, self._forward(first, end - start)
-            flat = start
-
-    def _forward(self, raw: int, count: int) -> int:
-        """The offset that is ``count`` characters of the searched form after ``raw``."""
-        data = self._raw
-        while count > 0:
-            end = raw + count
-            if data[end - 1 : end + 1] == b"\r\n":
-                end += 1
-            count -= end - raw - data.count(b"\r\n", raw, end)
-            raw = end
-        return raw
+    count = sum(1 for _ in islice(places.apart(), MOST_PLACES + 1))
+    return NotUnique(max(count, len(first)), tuple(dict.fromkeys(lines)))
 
 
 def _replaced(data: bytes, spans: Iterable[tuple[int, int]], put: Callable[[int, int], bytes]) -> Edit:

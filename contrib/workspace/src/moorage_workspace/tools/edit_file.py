@@ -12,6 +12,7 @@ from moorage import UNSET, PathNotFoundError, Stat, StoragePath, Unset
 from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.reads import ReadRecord, Span, digest_of, seen_after
 from moorage_workspace.redaction import MASK
+from moorage_workspace.redaction.open_keys import start_of_key
 from moorage_workspace.results import Change, Kept, Output, Plan
 from moorage_workspace.text.counting import counted
 from moorage_workspace.text.diffs import unified_diff
@@ -142,7 +143,7 @@ def _short_diff(call: ToolCall, path: StoragePath, before: bytes, done: Edit) ->
     """Which lines change, and the diff of what surrounds them; what is far from them need not be looked at."""
     lines = first_lines(before, done)
     first, last = done.replaced[0].start, done.replaced[-1].end
-    start = line_start(before, max(0, first - REACH))
+    start = start_of_key(before, line_start(before, max(0, first - REACH)))
     end = line_end(before, min(len(before), last + REACH))
     diff = unified_diff(
         str(path),

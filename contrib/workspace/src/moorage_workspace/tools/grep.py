@@ -15,6 +15,7 @@ from moorage_workspace.searching.files import FileResult, Skipped
 from moorage_workspace.searching.places import Selection
 from moorage_workspace.searching.ripgrep import find_ripgrep
 from moorage_workspace.searching.search import MOST_MATCHES, Answer, Question, search
+from moorage_workspace.shown_names import ShownNames
 from moorage_workspace.text.counting import counted
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.globs import globs
@@ -62,7 +63,7 @@ async def _act(call: ToolCall, arguments: Grep, plan: Plan) -> Output:
     question = Question(
         expression=Expression.parse(arguments.pattern, ignore_case=not arguments.case_sensitive),
         path=path,
-        selection=Selection(IgnoreRules(call.files), path, arguments.include_hidden, glob, call.redact),
+        selection=Selection(IgnoreRules(call.files, ShownNames(call.redact)), path, arguments.include_hidden, glob),
         glob=arguments.glob,
         context=arguments.context_lines,
         max_count=arguments.max_count,

@@ -10,6 +10,7 @@ from pydantic import Field
 from moorage import PathNotFoundError
 from moorage_workspace.ignore_rules import IgnoreRules
 from moorage_workspace.results import Kept, Output, Plan
+from moorage_workspace.shown_names import ShownNames
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.globs import check_length, check_parts, globs
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
@@ -59,9 +60,9 @@ def _targets(call: ToolCall, arguments: ListFiles) -> Targets:
 
 async def _act(call: ToolCall, arguments: ListFiles, plan: Plan) -> Output:
     path = call.path(arguments.path)
-    rules = IgnoreRules(call.files, enabled=arguments.respect_gitignore)
+    rules = IgnoreRules(call.files, ShownNames(call.redact), enabled=arguments.respect_gitignore)
     choice = await _choice(arguments)
-    listing = TreeListing(call.files, choice, rules, cast("int", call.options["max_entries"]), call.redact)
+    listing = TreeListing(call.files, choice, rules, cast("int", call.options["max_entries"]))
     try:
         await listing.run(path)
     except PathNotFoundError as error:

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import Final
 
 from moorage import MoorageError, PathNotFoundError, StoragePath
+from moorage_workspace.shown_names import ShownNames
 from moorage_workspace.text.names import meant
 from moorage_workspace.tools.call import ToolCall
 
@@ -14,7 +15,7 @@ _LOOKED_AT: Final = 5_000
 
 
 async def not_found(call: ToolCall, path: StoragePath, error: PathNotFoundError) -> PathNotFoundError:
-    """``error`` with the names that are near, and with one that only looks the same spelled out."""
+    """``error`` with the names that are near as they are shown, and with one that only looks the same spelled out."""
     if type(error) is not PathNotFoundError:
         return error
     try:
@@ -43,7 +44,8 @@ async def _names(call: ToolCall, directory: StoragePath) -> list[str]:
                 names.append(entry.name)
             if len(names) >= _LOOKED_AT:
                 break
-    return names
+    masked = ShownNames(call.redact).masked(names)
+    return [masked.get(name, name) for name in names]
 
 
 def _with(error: PathNotFoundError, hint: str) -> PathNotFoundError:
