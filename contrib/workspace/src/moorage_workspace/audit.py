@@ -10,11 +10,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import anyio.to_thread
 
 from moorage import UnsupportedError
+from moorage_workspace.checks import OPTIONS
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -65,6 +66,14 @@ AuditSink = Callable[[AuditEvent], Awaitable[None] | None]
 """Takes events; may be async."""
 
 
+def checked_sinks(value: object) -> tuple[AuditSink, ...]:
+    """Raises: ConfigError, where it is no list, or a member cannot take events."""
+    sinks = OPTIONS.listed("audit", value)
+    for number, sink in enumerate(sinks):
+        OPTIONS.function(f"audit[{number}]", sink, "a function of an AuditEvent, or a sink such as LoggingSink()")
+    return sinks
+
+
 async def emit(sinks: Iterable[AuditSink], event: AuditEvent) -> None:
     """Hand the event to every sink. One that fails is logged, without what it said, and keeps no other from it."""
     for sink in sinks:
@@ -81,6 +90,9 @@ class LoggingSink:
     """Logs every event as a line of JSON, at ``INFO``, or ``WARNING`` where the outcome is not ``ok``."""
 
     def __init__(self, logger: logging.Logger = _LOGGER) -> None:
+        """Raises: ConfigError, where it is none."""
+        if not isinstance(cast("object", logger), logging.Logger | logging.LoggerAdapter):
+            raise OPTIONS.wrong("logger", "a logging.Logger", logger)
         self._logger = logger
 
     def __call__(self, event: AuditEvent) -> None:
@@ -96,7 +108,8 @@ class JsonLinesSink:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = os.fspath(path)
+        """Raises: ConfigError, where it is no path."""
+        self._path = OPTIONS.path("path", path)
 
     async def __call__(self, event: AuditEvent) -> None:
         """Raises: OSError: the line could not be written."""

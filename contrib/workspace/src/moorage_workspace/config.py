@@ -6,12 +6,12 @@ import inspect
 import logging
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from moorage import ConfigError
+from moorage_workspace.checks import OPTIONS
 from moorage_workspace.profiles import PROFILES, Naming, Profile
 from moorage_workspace.tools.background import listening
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
@@ -35,6 +35,7 @@ _CHECKS: Final[Mapping[tuple[str, str], Callable[[object], object]]] = {
     (WORKSPACE_TOOLS.SANDBOX.EXECUTE_COMMAND, "background_processes"): listening,
 }
 """What raises a ConfigError for an option that is neither a flag, a number nor a text."""
+_MAPPING: Final = "a mapping of WORKSPACE_TOOLS' constants to their options (tools of your own are extra_tools)"
 _LIMIT: Final = re.compile(r"max_\w+|\w+_timeout")
 _EXPOSABLE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _COMMON: Final = ("enabled", "require_approval", "require_read_before_write", "max_output_tokens", "name")
@@ -126,14 +127,14 @@ def configure(raw: Mapping[str, Any] | None, catalogue: Sequence[Tool[Any]]) -> 
     Raises:
         ConfigError: an unknown key, with the nearest valid one; a value that cannot be; two tools of one name.
     """
-    given = dict(raw or {})
+    given = {} if raw is None else dict(OPTIONS.mapping("tools", raw, _MAPPING))
     known = {tool.key: tool for tool in catalogue}
     if len(known) < len(catalogue):
         twice = [key for key, count in Counter(tool.key for tool in catalogue).items() if count > 1]
         raise ConfigError(f"two tools have the key {twice[0]!r}")
     for key in given:
-        _require_known(key, [*_OVERALL, *known], "tools")
-    profile = _profile(given.get("profile"))
+        OPTIONS.known(key, [*_OVERALL, *known], "tools")
+    profile = _profile(given.get("profile"), known)
     overall = {
         "enabled": _switch(given.get("enabled", True), "tools.enabled"),
         "require_approval": _switch(given.get("require_approval", False), "tools.require_approval"),
@@ -141,16 +142,18 @@ def configure(raw: Mapping[str, Any] | None, catalogue: Sequence[Tool[Any]]) -> 
     }
     tools = {key: _configured(tool, given.get(key, {}), profile, overall) for key, tool in known.items()}
     _refuse_clashes(tools, given)
-    return ToolsConfig(tools, as_hooks(given.get("hooks")), _seconds(given.get("write_lock_timeout", 30.0)))
+    return ToolsConfig(
+        tools,
+        as_hooks(given.get("hooks")),
+        OPTIONS.seconds("tools.write_lock_timeout", given.get("write_lock_timeout", 30.0), zero=True),
+    )
 
 
 def _configured(tool: Tool[Any], given: object, profile: Profile | None, overall: Mapping[str, Any]) -> ConfiguredTool:
     where = f"tools[{tool.key}]"
-    if not isinstance(given, Mapping):
-        raise _wrong(where, "a mapping", given)
-    entry = cast("Mapping[str, Any]", given)
+    entry = OPTIONS.mapping(where, given)
     for key in entry:
-        _require_known(key, [*_COMMON, *tool.options], where)
+        OPTIONS.known(key, [*_COMMON, *tool.options], where)
     naming = Naming(tool.key) if profile is None else profile.tools.get(tool.key, Naming(tool.key))
     own = {key: _own(tool, key, entry[key]) for key in tool.options if key in entry}
     switches = {key: _switch(entry.get(key, value), f"{where}.{key}") for key, value in overall.items()}
@@ -169,7 +172,7 @@ def _configured(tool: Tool[Any], given: object, profile: Profile | None, overall
 def _parameters(tool: Tool[Any], naming: Naming) -> dict[str, str]:
     fields: list[str] = list(tool.arguments.model_fields)
     for ours in naming.parameters:
-        _require_known(ours, fields, f"the profile's parameters of {tool.key}")
+        OPTIONS.known(ours, fields, f"the profile's parameters of {tool.key}")
     exposed = {naming.parameters.get(own, own): own for own in fields}
     if len(exposed) < len(fields):
         raise ConfigError(f"the profile gives two parameters of {tool.key} one name")
@@ -188,37 +191,23 @@ def _refuse_clashes(tools: Mapping[str, ConfiguredTool], given: Mapping[str, Any
             raise ConfigError(f"{key} cannot be named {tool.name!r}: that is another tool's default name")
 
 
-def _require_known(key: str, valid: Sequence[str], where: str) -> None:
-    if key not in valid:
-        near = get_close_matches(str(key), valid, 1, 0.5)
-        hint = f"; the nearest is {near[0]!r}" if near else f"; valid are {', '.join(valid)}"
-        raise ConfigError(f"{where}: there is no {key!r}{hint}")
-
-
 def _switch(value: object, where: str) -> Switch:
     if isinstance(value, bool):
         return value
-    if callable(value):
-        return cast("Predicate", value)
-    raise _wrong(where, "true, false or a function", value)
+    OPTIONS.function(where, value, "true, false or a function")
+    return cast("Predicate", value)
 
 
 def _tokens(value: object, where: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
-    raise _wrong(f"{where}.max_output_tokens", "a number above 0", value)
-
-
-def _seconds(value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
-        return float(value)
-    raise _wrong("tools.write_lock_timeout", "seconds", value)
+    raise OPTIONS.wrong(f"{where}.max_output_tokens", "a number above 0", value)
 
 
 def _name(value: object, where: str) -> str:
     if isinstance(value, str) and _EXPOSABLE.fullmatch(value):
         return value
-    raise _wrong(f"{where}.name", "1 to 64 letters, digits, _ or -", value)
+    raise OPTIONS.wrong(f"{where}.name", "1 to 64 letters, digits, _ or -", value)
 
 
 def _own(tool: Tool[Any], key: str, value: object) -> object:
@@ -227,7 +216,7 @@ def _own(tool: Tool[Any], key: str, value: object) -> object:
     if isinstance(default, bool | int | float | str):
         kinds = (int, float) if isinstance(default, float) else type(default)
         if not isinstance(value, kinds) or isinstance(value, bool) is not isinstance(default, bool):
-            raise _wrong(where, f"of the kind of {default!r}", value)
+            raise OPTIONS.wrong(where, f"of the kind of {default!r}", value)
     if _LIMIT.fullmatch(key) and (value is not None or default is not None):
         _require_limit(value, where)
     if (tool.key, key) in _CHECKS:
@@ -238,16 +227,21 @@ def _own(tool: Tool[Any], key: str, value: object) -> object:
 def _require_limit(value: object, where: str) -> None:
     kinds = float | int if where.endswith("_timeout") else int
     if not isinstance(value, kinds) or isinstance(value, bool) or not 0 < value < float("inf"):
-        raise _wrong(where, "a number above 0", value)
+        raise OPTIONS.wrong(where, "a number above 0", value)
 
 
-def _profile(value: object) -> Profile | None:
+def _profile(value: object, known: Iterable[str]) -> Profile | None:
+    if isinstance(value, str):
+        OPTIONS.known(value, PROFILES, "tools.profile")
+        return PROFILES[value]
+    if isinstance(value, Profile) and value not in PROFILES.values():
+        for key, naming in OPTIONS.mapping("the profile's tools", value.tools).items():
+            OPTIONS.known(key, known, "the profile's tools")
+            if not isinstance(naming, Naming):
+                raise OPTIONS.wrong(f"the profile's tools[{key}]", "a Naming", naming)
     if value is None or isinstance(value, Profile):
         return value
-    if isinstance(value, str):
-        _require_known(value, list(PROFILES), "tools.profile")
-        return PROFILES[value]
-    raise _wrong("tools.profile", "the name of a profile, or a Profile", value)
+    raise OPTIONS.wrong("tools.profile", "the name of a profile, or a Profile", value)
 
 
 def as_hooks(value: object) -> Hooks:
@@ -259,17 +253,12 @@ def as_hooks(value: object) -> Hooks:
     if value is None:
         return Hooks()
     if not isinstance(value, Mapping | Hooks):
-        raise _wrong("hooks", "a mapping or Hooks", value)
+        raise OPTIONS.wrong("hooks", "a mapping or Hooks", value)
     given = cast("Mapping[str, Any]", value)
     if isinstance(value, Hooks):
         given = {one.name: getattr(value, one.name) for one in fields(value)}
     for key, hook in given.items():
-        _require_known(key, ["before_tool_call", "after_tool_call"], "hooks")
-        if hook is not None and not callable(hook):
-            raise _wrong(f"hooks.{key}", "a function", hook)
+        OPTIONS.known(key, ["before_tool_call", "after_tool_call"], "hooks")
+        if hook is not None:
+            OPTIONS.function(f"hooks.{key}", hook)
     return value if isinstance(value, Hooks) else Hooks(**given)
-
-
-def _wrong(where: str, wanted: str, value: object) -> ConfigError:
-    shown = repr(value) if isinstance(value, bool | int | float | str) else type(value).__name__
-    return ConfigError(f"{where} must be {wanted}, not {shown}")

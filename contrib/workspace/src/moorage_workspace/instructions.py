@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import TYPE_CHECKING, Final, Literal
 
-from moorage import ConfigError, Filesystem, RequestContext
+from moorage import Filesystem, RequestContext
+from moorage_workspace.checks import OPTIONS
 from moorage_workspace.mounting import native_path
 from moorage_workspace.sandbox.port import MountState, Sandbox, SandboxMount
 
@@ -29,18 +30,21 @@ class InstructionOptions:
 
     dynamic_sandbox: DynamicSandbox = "placeholder"
 
+    def __post_init__(self) -> None:
+        """Raises: ConfigError."""
+        if self.dynamic_sandbox not in ("placeholder", "resolve"):
+            wanted = "'placeholder', 'resolve' or a function of the context"
+            OPTIONS.function("instructions.dynamic_sandbox", self.dynamic_sandbox, wanted)
+
 
 def instruction_options(value: InstructionOptions | Mapping[str, object] | None) -> InstructionOptions:
     """Raises: ConfigError."""
     if value is None or isinstance(value, InstructionOptions):
         return value or InstructionOptions()
-    unknown = sorted(set(value) - {"dynamic_sandbox"})
-    if unknown:
-        raise ConfigError(f"instructions: there is no {unknown[0]!r}; valid is 'dynamic_sandbox'")
-    chosen = value.get("dynamic_sandbox", "placeholder")
-    if chosen not in ("placeholder", "resolve") and not callable(chosen):
-        raise ConfigError("instructions.dynamic_sandbox must be 'placeholder', 'resolve' or a function of the context")
-    return InstructionOptions(cast("DynamicSandbox", chosen))
+    given = OPTIONS.mapping("instructions", value)
+    for name in given:
+        OPTIONS.known(name, ["dynamic_sandbox"], "instructions")
+    return InstructionOptions(**given)
 
 
 async def instructions_of(session: Session, options: InstructionOptions) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, cast
@@ -15,6 +16,7 @@ from moorage_workspace.sandbox.port import MountState, Sandbox, SandboxMount
 if TYPE_CHECKING:
     from moorage_workspace.workspace import Workspace
 
+_log: Final = logging.getLogger("moorage.workspace")
 _ROOT: Final = StoragePath("/")
 
 
@@ -36,7 +38,8 @@ class MountRequest:
 
 OnMount = Callable[[MountRequest], Awaitable[object] | object]
 """``False``: the shell is not to see it. ``{"success": bool, "error": str}``: the application mounted it itself, or
-tried to. ``None``: go on as without the function."""
+tried to. ``None`` or ``True``: go on as without the function. Anything else, and an error, which is logged: the shell
+does not see it."""
 
 
 class ShellMounts:
@@ -90,11 +93,10 @@ class ShellMounts:
         try:
             answer = await self._asked(path, filesystem)
         except Exception as error:
+            _log.exception("on_mount failed for %s", path)
             return _ended(mount, MountState.ERROR, f"the application's on_mount failed ({type(error).__name__})")
-        if answer is False:
-            return _ended(mount, MountState.UNAVAILABLE, "the application keeps it out of the shell")
-        if isinstance(answer, Mapping):
-            return _taken_over(mount, cast("Mapping[str, object]", answer))
+        if answer is not None and answer is not True:
+            return _by_application(mount, answer)
         try:
             return await self._bind_native(path, filesystem, mount)
         except SandboxUnsupportedError as error:
@@ -102,6 +104,7 @@ class ShellMounts:
         except MoorageError as error:
             return _ended(mount, MountState.ERROR, error.message)
         except Exception as error:
+            _log.exception("%s could not be mounted in the shell", path)
             return _ended(mount, MountState.ERROR, f"it could not be mounted ({type(error).__name__})")
 
     async def _asked(self, path: StoragePath, filesystem: Filesystem) -> object:
@@ -131,10 +134,16 @@ def _ended(mount: SandboxMount, state: MountState, message: str) -> SandboxMount
     return replace(mount, state=state, message=message)
 
 
-def _taken_over(mount: SandboxMount, answer: Mapping[str, object]) -> SandboxMount:
-    if answer.get("success") is True:
+def _by_application(mount: SandboxMount, answer: object) -> SandboxMount:
+    """What the application decided. Anything unclear keeps the mount out: it may have been meant as a no."""
+    if answer is False:
+        return _ended(mount, MountState.UNAVAILABLE, "the application keeps it out of the shell")
+    given = cast("Mapping[str, object]", answer) if isinstance(answer, Mapping) else dict[str, object]()
+    if not isinstance(given.get("success"), bool):
+        _log.error("on_mount gave no answer that it can give for %s: see OnMount", mount.path)
+    if given.get("success") is True:
         return _ended(mount, MountState.MOUNTED, "")
-    return _ended(mount, MountState.ERROR, str(answer.get("error", "the application could not mount it")))
+    return _ended(mount, MountState.ERROR, str(given.get("error", "the application could not mount it")))
 
 
 async def native_path(filesystem: Filesystem) -> tuple[str | None, bool]:

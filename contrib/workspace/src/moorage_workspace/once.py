@@ -29,6 +29,11 @@ class Once(Generic[T]):
                     self._made.append(await make())
         return self._made[0]
 
+    @property
+    def made(self) -> T | None:
+        """The value, once it is there."""
+        return self._made[0] if self._made else None
+
     def reset(self) -> None:
         """Forget the value, and the event loop in which it was made."""
         self._made.clear()

@@ -14,8 +14,9 @@ from uuid import uuid4
 
 import anyio
 
-from moorage import ClosedError, ConfigError, Filesystem, RequestContext
+from moorage import ClosedError, Filesystem, RequestContext
 from moorage_workspace.approval import ApprovalRules, Approver
+from moorage_workspace.checks import OPTIONS
 from moorage_workspace.config import ConfiguredTool, Hooks, decide
 from moorage_workspace.errors import NoProcessError, Refusal, ToolRefusedError
 from moorage_workspace.offering import Offer
@@ -89,6 +90,11 @@ class Session:
         """The session's sandbox, with the mounts that it can show. As :meth:`filesystem`."""
         self._require_open()
         return await self._sandbox.get(partial(self.workspace.providers.open_sandbox, self.context))
+
+    @property
+    def opened_sandbox(self) -> Sandbox | None:
+        """The session's sandbox if it was chosen already, by this session or by another that shares it."""
+        return self._sandbox.made or self.workspace.providers.shells.opened(self.context)
 
     # Tools
 
@@ -220,9 +226,9 @@ class Session:
 
 def checked_approver(approver: Approver | None) -> Approver | None:
     """Raises: ConfigError, where it cannot be called."""
-    if approver is None or callable(cast("object", approver)):
-        return approver
-    raise ConfigError(f"approver must be a function, not {type(approver).__name__}")
+    if approver is not None:
+        OPTIONS.function("approver", approver, "a function that can be awaited")
+    return approver
 
 
 async def _end_late(sandbox: Sandbox, pid: int) -> None:

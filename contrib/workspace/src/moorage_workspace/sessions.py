@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from moorage import RequestContext
 from moorage_workspace.approval import Approver
+from moorage_workspace.checks import ARGUMENTS
 from moorage_workspace.config import Hooks
 from moorage_workspace.once import ByContext
 from moorage_workspace.session import Session
@@ -23,7 +24,10 @@ mapping is a new one each time."""
 
 
 def as_context(context: Context) -> RequestContext:
-    return context if isinstance(context, RequestContext) else RequestContext(context)
+    """Raises: InvalidArgumentError, where it is no mapping."""
+    if isinstance(context, RequestContext):
+        return context
+    return RequestContext(ARGUMENTS.mapping("context", context, "a mapping, such as RequestContext(tenant='acme')"))
 
 
 class Sessions:

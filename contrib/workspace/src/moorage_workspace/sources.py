@@ -21,6 +21,7 @@ from moorage import (
     Resolver,
     StoragePath,
 )
+from moorage_workspace.checks import ARGUMENTS, OPTIONS
 from moorage_workspace.once import ByContext, Once
 from moorage_workspace.sandbox.port import Sandbox
 
@@ -49,19 +50,22 @@ class FilesystemSource:
     ) -> None:
         if filesystem is not None and mounts is not None:
             raise ConfigError("give a filesystem or mounts, not both")
+        if OPTIONS.flag("nested_mounts", nested) and mounts is None:
+            raise ConfigError("nested_mounts is about mounts: give those, or leave it out")
         self.static: Filesystem | None = None
         self.mounted: Mapping[StoragePath, Filesystem | None] = {}
         self._tree: CompositeFilesystem | None = None
         self._resolver: Resolver | LeasingResolver | None = None
         self._chosen = ByContext[Once[Filesystem]](lambda _: Once())
         if mounts is not None:
-            self._mount({path: _opened(value) for path, value in mounts.items()}, nested=nested)
+            given: Mapping[PathLike, Mountable] = OPTIONS.mapping("mounts", mounts, "a mapping of paths to filesystems")
+            self._mount({path: _opened(path, value) for path, value in given.items()}, nested=nested)
         elif isinstance(filesystem, Filesystem | Provider):
             self.static = filesystem if isinstance(filesystem, Filesystem) else Filesystem(filesystem)
-        elif isinstance(filesystem, LeasingResolver) or callable(filesystem):
-            self._resolver = filesystem
         elif filesystem is not None:
-            raise ConfigError(f"{type(filesystem).__name__} is neither a Filesystem nor a resolver of one")
+            if isinstance(filesystem, Mapping):
+                raise ConfigError("filesystem must be one filesystem; a mapping of paths to several is mounts")
+            self._resolver = _resolver("filesystem", filesystem)
 
     def _mount(self, mounts: Mapping[PathLike, Filesystem | Resolver | LeasingResolver], *, nested: bool) -> None:
         self.static = tree = CompositeFilesystem(mounts, nested=nested)
@@ -105,10 +109,13 @@ class SandboxSource:
     def __init__(self, sandbox: Sandbox | SandboxResolver | None, cache_key: CacheKey | None) -> None:
         self.static = sandbox if isinstance(sandbox, Sandbox) else None
         self._resolver: SandboxResolver | None = None
-        if callable(sandbox) and self.static is None:
+        if sandbox is not None and not isinstance(sandbox, Sandbox):
+            OPTIONS.function("sandbox", sandbox, "a Sandbox, e.g. LocalSandbox('./work'), or a function of the context")
             self._resolver = sandbox
-        elif sandbox is not None and self.static is None:
-            raise ConfigError(f"{type(sandbox).__name__} is neither a Sandbox nor a resolver of one")
+        if cache_key is not None:
+            if self._resolver is None:
+                raise ConfigError("sandbox_cache_key is for a sandbox that is a function of the context: give that")
+            OPTIONS.plain_function("sandbox_cache_key", cache_key)
         self._cache_key = cache_key
         self._by_key: dict[str, Once[Sandbox]] = {}
         self._by_context = ByContext[Once[Sandbox]](lambda _: Once())
@@ -129,8 +136,19 @@ class SandboxSource:
             return self.static
         return await self._place(context).get(partial(_called, self._resolver, context, Sandbox))
 
+    def opened(self, context: RequestContext) -> Sandbox | None:
+        """The sandbox of one session if it is there already; no resolver runs. A context without a key has none."""
+        if self._resolver is None:
+            return self.static
+        try:
+            return self._place(context).made
+        except Exception:  # whose key cannot be told, for that no sandbox was opened either
+            return None
+
     def forget(self, key: str | None = None) -> None:
         """Drop the sandboxes that are kept by key, one or all; none of them is stopped."""
+        if not isinstance(cast("object", key), str | None):
+            raise ARGUMENTS.wrong("key", "a text or None", key)
         if key is None:
             self._by_key.clear()
         else:
@@ -145,8 +163,16 @@ class SandboxSource:
         return self._by_key.setdefault(key, Once())
 
 
-def _opened(value: Mountable) -> Filesystem | Resolver | LeasingResolver:
-    return Filesystem(value) if isinstance(value, Provider) else value
+def _opened(path: PathLike, value: Mountable) -> Filesystem | Resolver | LeasingResolver:
+    if isinstance(value, Filesystem):
+        return value
+    return Filesystem(value) if isinstance(value, Provider) else _resolver(f"mounts[{str(path)!r}]", value)
+
+
+def _resolver(where: str, value: Resolver | LeasingResolver) -> Resolver | LeasingResolver:
+    if isinstance(value, type) or not isinstance(value, LeasingResolver):
+        OPTIONS.function(where, value, "a Filesystem, e.g. LocalFilesystem('./files'), or a function of the context")
+    return value
 
 
 async def _called(

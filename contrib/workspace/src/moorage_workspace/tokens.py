@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import logging
 import math
 import os
 import re
@@ -11,7 +12,11 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
+
+from moorage_workspace.checks import OPTIONS
+
+_log: Final = logging.getLogger("moorage.workspace")
 
 TokenCounter = Callable[[str], int]
 """How many tokens a text counts as; never raises."""
@@ -72,6 +77,31 @@ def default_counter() -> TokenCounter:
             if counter is not None:
                 return counter
     return estimate
+
+
+def checked_counter(count: TokenCounter) -> TokenCounter:
+    """An application's counter, of which no call depends: a text that it fails to count is estimated.
+
+    Raises:
+        ConfigError: it cannot be called, or is a coroutine function.
+    """
+    OPTIONS.plain_function("count_tokens", count)
+    told = False
+
+    def counted(text: str) -> int:
+        nonlocal told
+        try:
+            tokens = cast("object", count(text))
+            if isinstance(tokens, int) and tokens >= 0:
+                return tokens
+            raise OPTIONS.wrong("what count_tokens returns", "a number of tokens", tokens)
+        except Exception:
+            if not told:
+                _log.exception("count_tokens failed; what it fails for is estimated, and this is not said again")
+            told = True
+            return estimate(text)
+
+    return counted
 
 
 def _is_cached(name: str) -> bool:

@@ -7,14 +7,15 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Final, Literal, Self, TypeVar, cast
+from typing import Any, Final, Literal, Self, cast
 from uuid import uuid4
 
 from pydantic import SecretStr
 
 from moorage import ConfigError, Filesystem, Mountable
 from moorage_workspace.approval import Approver
-from moorage_workspace.audit import AuditSink
+from moorage_workspace.audit import AuditSink, checked_sinks
+from moorage_workspace.checks import OPTIONS
 from moorage_workspace.clock import Clock, SystemClock
 from moorage_workspace.config import Hooks, as_hooks, configure
 from moorage_workspace.errors import NoProvidersError
@@ -31,10 +32,8 @@ from moorage_workspace.schemas import ToolDescription
 from moorage_workspace.session import Session, checked_approver
 from moorage_workspace.sessions import Context, Sessions
 from moorage_workspace.sources import CacheKey, FilesystemSource, SandboxResolver, SandboxSource
-from moorage_workspace.tokens import TokenCounter, default_counter
-from moorage_workspace.tools.tool import Tool
-
-T = TypeVar("T")
+from moorage_workspace.tokens import TokenCounter, checked_counter, default_counter
+from moorage_workspace.tools.tool import Arguments, Tool
 
 _ID: Final = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -95,22 +94,24 @@ class Workspace:
         clock: Clock | None = None,
     ) -> None:
         self.id = uuid4().hex if id is None else _checked_id(id)
-        self.name = f"workspace-{self.id}" if name is None else name
+        self.name = f"workspace-{self.id}" if name is None else OPTIONS.text("name", name)
         self.path_policy = _checked_policy(path_policy)
-        self.operation_timeout = None if operation_timeout is None else _seconds("operation_timeout", operation_timeout)
+        self.operation_timeout = None
+        if operation_timeout is not None:
+            self.operation_timeout = OPTIONS.seconds("operation_timeout", operation_timeout, zero=False)
         self.approver = checked_approver(approver)
-        self.approval_timeout = _seconds("approval_timeout", approval_timeout)
-        self.audit = _listed("audit", audit)
-        self.count_tokens = count_tokens or default_counter()
-        self.clock: Clock = clock or SystemClock()
+        self.approval_timeout = OPTIONS.seconds("approval_timeout", approval_timeout, zero=False)
+        self.audit = checked_sinks(audit)
+        self.count_tokens = default_counter() if count_tokens is None else checked_counter(count_tokens)
+        self.clock: Clock = SystemClock() if clock is None else _checked_clock(clock)
         self.locks = FileLocks()
-        self.gate = Gate(_listed("secrets", secrets))
+        self.gate = Gate(_checked_secrets(secrets))
         self.created_at = self.last_accessed_at = datetime.now(UTC)
         self._instructions = instruction_options(instructions)
         files = FilesystemSource(filesystem, mounts, nested=nested_mounts)
         self.providers = self._living(files, SandboxSource(sandbox, sandbox_cache_key), on_mount)
         """Where sessions get their filesystem and sandbox from."""
-        self._catalogue = catalogue(extra_tools)
+        self._catalogue = catalogue(_checked_tools(extra_tools))
         self.set_tools_config(tools)
         self._sessions = Sessions(self)
 
@@ -119,6 +120,10 @@ class Workspace:
             raise NoProvidersError("a workspace needs a filesystem, mounts or a sandbox")
         if files.mounted and shells.dynamic:
             raise ConfigError("mounts are shown in one shell, so they need a sandbox rather than a resolver of one")
+        if on_mount is not None:
+            OPTIONS.function("on_mount", on_mount)
+            if not files.mounted or not shells.configured:
+                raise ConfigError("on_mount is asked about mounts that a shell is to get: give mounts and a sandbox")
         mounts = None
         if files.mounted and shells.static is not None:
             mounts = ShellMounts(files.mounted, shells.static, on_mount, self)
@@ -290,18 +295,32 @@ def _checked_id(value: object) -> str:
 
 def _checked_policy(value: str) -> Literal["virtual", "relative"]:
     if value not in ("virtual", "relative"):
-        raise ConfigError(f"path_policy must be 'virtual' or 'relative', not {value!r}")
+        raise OPTIONS.wrong("path_policy", "'virtual' or 'relative'", value)
     return "virtual" if value == "virtual" else "relative"
 
 
-def _listed(option: str, values: Iterable[T]) -> tuple[T, ...]:
-    """A text is an iterable of its letters, none of which would be found as a secret."""
-    if isinstance(values, str | bytes | SecretStr) or not isinstance(cast("object", values), Iterable):
-        raise ConfigError(f"{option} must be a list, not {type(values).__name__}")
-    return tuple(values)
+def _checked_secrets(values: object) -> tuple[str | SecretStr, ...]:
+    secrets = OPTIONS.listed("secrets", values)
+    if all(isinstance(secret, str | SecretStr) for secret in secrets):
+        return secrets
+    raise ConfigError("secrets must be a list of texts")
 
 
-def _seconds(option: str, value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
-        raise ConfigError(f"{option} must be above 0 seconds, not {value}")
-    return value
+def _checked_clock(clock: Clock) -> Clock:
+    if not isinstance(clock, type) and all(callable(getattr(clock, name, None)) for name in ("now", "sleep")):
+        return clock
+    raise OPTIONS.wrong("clock", "a Clock with now() and sleep()", clock)
+
+
+def _checked_tools(values: object) -> tuple[Tool[Any], ...]:
+    tools: tuple[Tool[Any], ...] = OPTIONS.listed("extra_tools", values)
+    for number, tool in enumerate(tools):
+        if not isinstance(cast("object", tool), Tool):
+            raise OPTIONS.wrong(f"extra_tools[{number}]", "a Tool, which says what a function takes and needs", tool)
+        if not _is_input(tool.arguments):
+            raise OPTIONS.wrong(f"extra_tools[{number}].arguments", "a subclass of Arguments", tool.arguments)
+    return tools
+
+
+def _is_input(model: object) -> bool:
+    return isinstance(model, type) and issubclass(model, Arguments)

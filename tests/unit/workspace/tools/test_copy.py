@@ -8,7 +8,7 @@ import pytest
 
 from moorage import Filesystem, MemoryFilesystem, Stat, StoragePath, WriteOptions
 from moorage_local import LocalFilesystem
-from moorage_workspace import WORKSPACE_TOOLS, Approval, ApprovalRequest, ToolResult, Workspace
+from moorage_workspace import WORKSPACE_TOOLS, ToolResult, Workspace
 
 pytestmark = pytest.mark.anyio
 
@@ -25,26 +25,6 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> Filesystem:
     return MemoryFilesystem() if request.param == "memory" else LocalFilesystem(str(tmp_path))
 
 
-async def test_a_file_is_copied_and_parents_are_made(files: Filesystem) -> None:
-    async with Workspace(filesystem=files) as workspace:
-        await files.write_text("/a.txt", "hello")
-        result = await workspace.call_tool(COPY, {"source": "a.txt", "destination": "new/b.txt"})
-        assert [await files.read_text(path) for path in ("/a.txt", "/new/b.txt")] == ["hello", "hello"]
-    assert result.text == "Copied /a.txt (5 bytes) to /new/b.txt"
-
-
-async def test_what_is_there_stays_unless_overwrite(files: Filesystem) -> None:
-    async with Workspace(filesystem=files) as workspace:
-        await files.write_text("/a", "new")
-        await files.write_text("/b", "older")
-        refused = await workspace.call_tool(COPY, {"source": "/a", "destination": "/b"})
-        assert await files.read_text("/b") == "older"
-        done = await workspace.call_tool(COPY, {"source": "/a", "destination": "/b", "overwrite": True})
-        assert await files.read_text("/b") == "new"
-    assert code(refused) == "exists"
-    assert done.text == "Copied /a (3 bytes) to /b, replacing 5 bytes"
-
-
 async def test_a_directory_needs_recursive(files: Filesystem) -> None:
     async with Workspace(filesystem=files) as workspace:
         await files.write_text("/a/b/c", "x")
@@ -56,58 +36,6 @@ async def test_a_directory_needs_recursive(files: Filesystem) -> None:
     assert code(refused) == "is_directory"
     assert done.text == "Copied /a (2 entries below it) to /z"
     assert not itself.ok
-
-
-async def test_a_file_does_not_go_into_a_directory_by_guess(files: Filesystem) -> None:
-    async with Workspace(filesystem=files) as workspace:
-        await files.write_text("/a", "x")
-        await files.make_dir("/d")
-        result = await workspace.call_tool(COPY, {"source": "/a", "destination": "/d", "overwrite": True})
-    assert code(result) == "is_directory"
-    assert "add the file's name" in result.text
-
-
-async def test_what_was_put_there_after_the_plan_is_not_overwritten() -> None:
-    memory = MemoryFilesystem()
-    await memory.write_text("/a", "a")
-    asked: list[ApprovalRequest] = []
-
-    async def approve(request: ApprovalRequest) -> Approval:
-        asked.append(request)
-        if len(asked) == 1:
-            await memory.write_text("/b", "came meanwhile")
-        return Approval.once()
-
-    async with Workspace(filesystem=memory, approver=approve, tools={"require_approval": True}) as workspace:
-        result = await workspace.call_tool(COPY, {"source": "/a", "destination": "/b"})
-        assert await memory.read_text("/b") == "came meanwhile"
-    assert code(result) == "exists"
-
-
-async def test_a_destination_that_changed_since_it_was_read_stays() -> None:
-    memory = MemoryFilesystem()
-    await memory.write_text("/a", "a")
-    await memory.write_text("/b", "one")
-    async with Workspace(filesystem=memory) as workspace:
-        await workspace.call_tool(FILES.READ_FILE, {"path": "/b"})
-        await memory.write_text("/b", "two")
-        result = await workspace.call_tool(COPY, {"source": "/a", "destination": "/b", "overwrite": True})
-        assert await memory.read_text("/b") == "two"
-    assert code(result) == "stale"
-
-
-async def test_where_reading_first_is_required_the_replaced_file_must_have_been_read() -> None:
-    memory = MemoryFilesystem()
-    await memory.write_text("/a", "a")
-    await memory.write_text("/b", "one")
-    tools = {COPY: {"require_read_before_write": True}}
-    arguments = {"source": "/a", "destination": "/b", "overwrite": True}
-    async with Workspace(filesystem=memory, tools=tools) as workspace:
-        refused = await workspace.call_tool(COPY, arguments)
-        new = await workspace.call_tool(COPY, {"source": "/a", "destination": "/c"})
-        await workspace.call_tool(FILES.READ_FILE, {"path": "/b"})
-        done = await workspace.call_tool(COPY, arguments)
-    assert (code(refused), code(new), code(done)) == ("read_required", None, None)
 
 
 async def test_what_was_read_need_not_be_read_again_in_the_copy() -> None:
@@ -139,26 +67,6 @@ async def test_across_mounts_and_only_in_part(tmp_path: Path) -> None:
     assert "Not: /disk/here/sub/link" in result.text
     assert str(tmp_path) not in result.text
     assert good.ok
-
-
-@pytest.mark.parametrize(("before", "refused"), [(None, "exists"), ("one", "stale")])
-async def test_what_comes_to_the_destination_at_the_last_moment_stays(before: str | None, refused: str) -> None:
-    memory = MemoryFilesystem()
-    await memory.write_text("/a", "a")
-    if before is not None:
-        await memory.write_text("/b", before)
-    provider = memory.provider
-    copy = provider.copy
-
-    async def raced(src: StoragePath, dst: StoragePath, options: WriteOptions) -> Stat:
-        await provider.write(dst, b"came meanwhile")
-        return await copy(src, dst, options)
-
-    provider.copy = raced  # type: ignore[method-assign, assignment]
-    async with Workspace(filesystem=memory) as workspace:
-        result = await workspace.call_tool(COPY, {"source": "/a", "destination": "/b", "overwrite": True})
-        assert [await memory.read_text(path) for path in ("/a", "/b")] == ["a", "came meanwhile"]
-    assert code(result) == refused
 
 
 async def test_a_directory_replaces_no_file(files: Filesystem) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moorage import Filesystem, MemoryFilesystem, Stat, StoragePath, WriteOptions
+from moorage import Filesystem, MemoryFilesystem
 from moorage_local import LocalFilesystem
 from moorage_workspace import WORKSPACE_TOOLS, ToolResult, Workspace
 
@@ -26,15 +26,6 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> Filesystem:
     return MemoryFilesystem() if request.param == "memory" else LocalFilesystem(str(tmp_path))
 
 
-async def test_a_file_moves_and_parents_are_made(files: Filesystem) -> None:
-    async with Workspace(filesystem=files) as workspace:
-        await files.write_text("/a", "hello")
-        result = await workspace.call_tool(MOVE, {"source": "/a", "destination": "new/b"})
-        assert not await files.exists("/a")
-        assert await files.read_text("/new/b") == "hello"
-    assert result.text == "Moved /a (5 bytes) to /new/b"
-
-
 async def test_a_directory_moves_with_all_of_it(files: Filesystem) -> None:
     async with Workspace(filesystem=files) as workspace:
         await files.write_text("/a/b/c", "x")
@@ -42,18 +33,6 @@ async def test_a_directory_moves_with_all_of_it(files: Filesystem) -> None:
         assert not await files.exists("/a")
         assert await files.read_text("/z/b/c") == "x"
     assert result.text == "Moved /a (2 entries below it) to /z"
-
-
-async def test_what_is_there_stays_unless_overwrite(files: Filesystem) -> None:
-    async with Workspace(filesystem=files) as workspace:
-        await files.write_text("/a", "new")
-        await files.write_text("/b", "older")
-        refused = await workspace.call_tool(MOVE, {"source": "/a", "destination": "/b"})
-        assert [await files.read_text(path) for path in ("/a", "/b")] == ["new", "older"]
-        done = await workspace.call_tool(MOVE, {"source": "/a", "destination": "/b", "overwrite": True})
-        assert await files.read_text("/b") == "new"
-        assert not await files.exists("/a")
-    assert (code(refused), code(done)) == ("exists", None)
 
 
 async def test_onto_itself_nothing_happens(files: Filesystem) -> None:
@@ -101,22 +80,6 @@ async def test_what_was_read_need_not_be_read_again_where_it_is_now(files: Files
     assert (code(read), code(unread), code(anew)) == (None, "read_required", None)
 
 
-async def test_where_reading_first_is_required_the_replaced_file_must_have_been_read_whole() -> None:
-    memory = MemoryFilesystem()
-    await memory.write_text("/a", "a")
-    await memory.write_text("/b", "one\ntwo\n")
-    tools = {MOVE: {"require_read_before_write": True}}
-    arguments = {"source": "/a", "destination": "/b", "overwrite": True}
-    async with Workspace(filesystem=memory, tools=tools) as workspace:
-        await workspace.call_tool(FILES.READ_FILE, {"path": "/a"})
-        unread = await workspace.call_tool(MOVE, arguments)
-        await workspace.call_tool(FILES.READ_FILE, {"path": "/b", "limit": 1})
-        partly = await workspace.call_tool(MOVE, arguments)
-        await workspace.call_tool(FILES.READ_FILE, {"path": "/b"})
-        done = await workspace.call_tool(MOVE, arguments)
-    assert [code(result) for result in (unread, partly, done)] == ["read_required", "read_required", None]
-
-
 async def test_across_mounts() -> None:
     one, two = MemoryFilesystem(), MemoryFilesystem()
     await one.write_text("/a/f", "x")
@@ -125,26 +88,6 @@ async def test_across_mounts() -> None:
         assert await two.read_text("/b/f") == "x"
         assert not await one.exists("/a")
     assert result.ok
-
-
-@pytest.mark.parametrize(("before", "refused"), [(None, "exists"), ("one", "stale")])
-async def test_what_comes_to_the_destination_at_the_last_moment_stays(before: str | None, refused: str) -> None:
-    memory = MemoryFilesystem()
-    await memory.write_text("/a", "a")
-    if before is not None:
-        await memory.write_text("/b", before)
-    provider = memory.provider
-    move = provider.move
-
-    async def raced(src: StoragePath, dst: StoragePath, options: WriteOptions) -> Stat:
-        await provider.write(dst, b"came meanwhile")
-        return await move(src, dst, options)
-
-    provider.move = raced  # type: ignore[method-assign, assignment]
-    async with Workspace(filesystem=memory) as workspace:
-        result = await workspace.call_tool(MOVE, {"source": "/a", "destination": "/b", "overwrite": True})
-        assert [await memory.read_text(path) for path in ("/a", "/b")] == ["a", "came meanwhile"]
-    assert code(result) == refused
 
 
 async def test_a_directory_replaces_no_other(files: Filesystem) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from threading import get_ident
 
 import pytest
 from tests.unit.workspace.tools.one_call import Agent
@@ -25,8 +26,9 @@ from moorage import (
 from moorage_local import LocalFilesystem
 from moorage_workspace.errors import ChangedSinceReadError, FileReadRequiredError, Refusal, ToolRefusedError
 from moorage_workspace.results import Change
+from moorage_workspace.tools import write_file
 from moorage_workspace.tools.read_file import READ_FILE
-from moorage_workspace.tools.write_file import WRITE_FILE, WriteFile
+from moorage_workspace.tools.write_file import WRITE_FILE, WriteFile, encoded
 
 pytestmark = pytest.mark.anyio
 
@@ -65,6 +67,22 @@ async def test_the_cap_counts_bytes(agent: Agent) -> None:
         await agent.call(WRITE_FILE, path="/a", content="ööö", options=options)
     assert caught.value.refusal is Refusal.TOO_LARGE
     assert await agent.fs.read_text("/a") == "öö"
+
+
+@pytest.mark.parametrize(("characters", "beside"), [(3, False), (1 << 20, False), ((1 << 20) + 1, True)])
+async def test_a_long_content_is_encoded_beside_the_loop(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch, characters: int, beside: bool
+) -> None:
+    threads: list[int] = []
+
+    def noting(text: str, what: str) -> bytes:
+        threads.append(get_ident())
+        return encoded(text, what)
+
+    monkeypatch.setattr(write_file, "encoded", noting)
+    await agent.call(WRITE_FILE, path="/a", content="ö" * characters)
+    assert [thread != get_ident() for thread in threads] == [beside]
+    assert (await agent.fs.stat("/a")).size == 2 * characters
 
 
 async def test_half_a_character_is_refused(agent: Agent) -> None:

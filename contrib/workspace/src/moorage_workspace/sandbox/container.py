@@ -8,18 +8,26 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import ClassVar, Final, get_args
 
 import anyio
 from pydantic import SecretStr
 
 from moorage import Instructions, InvalidArgumentError
+from moorage_workspace.checks import ARGUMENTS
 from moorage_workspace.errors import SandboxError
 from moorage_workspace.sandbox.container_arguments import Bind, ContainerSettings, write_arguments
 from moorage_workspace.sandbox.container_life import Container
 from moorage_workspace.sandbox.container_processes import ContainerProcesses
 from moorage_workspace.sandbox.container_program import ProgramName, find_program
 from moorage_workspace.sandbox.container_run import ContainerRun, Job
+from moorage_workspace.sandbox.given import (
+    checked_command,
+    checked_files,
+    checked_instructions,
+    checked_limits,
+    plain_variables,
+)
 from moorage_workspace.sandbox.limits import SandboxLimits
 from moorage_workspace.sandbox.port import (
     CommandResult,
@@ -59,6 +67,7 @@ class ContainerSandbox(Sandbox):
 
     Raises:
         IsolationUnavailableError: no container program works here.
+        InvalidArgumentError: an option cannot be.
     """
 
     provider: ClassVar[str] = "container"
@@ -78,18 +87,19 @@ class ContainerSandbox(Sandbox):
         user: str | None = None,
         instructions: Instructions | None = None,
     ) -> None:
-        self._program = find_program(program)
-        self._image = image
-        self._source = _absolute(working_directory)
+        if program is not None:
+            ARGUMENTS.known(program, get_args(ProgramName), "program")
+        self._image = ARGUMENTS.text("image", image)
+        self._source = _absolute(ARGUMENTS.path("working_directory", working_directory))
+        self._timeout = ARGUMENTS.seconds("timeout", timeout, zero=True)
+        self._read_only = ARGUMENTS.flag("read_only", read_only)
+        self._network = ARGUMENTS.flag("network", network)
+        self._limits = checked_limits(limits)
+        self._instructions = checked_instructions(instructions)
+        ARGUMENTS.text("directory", directory)
         if not _is_mountable(directory) or image.startswith("-"):
             raise InvalidArgumentError("the directory must be an absolute path of the container, and the image a name")
         self._directory = posixpath.normpath(directory)
-        self._read_only = read_only
-        self._timeout = timeout
-        self._network = network
-        self._limits = limits or SandboxLimits()
-        self._user = user or _user(self._program.name)
-        self._instructions = instructions
         self._env: dict[str, str] = {}
         self._secrets: tuple[str, ...] = ()
         self._mounts: dict[str, SandboxMount] = {}
@@ -99,7 +109,10 @@ class ContainerSandbox(Sandbox):
         self._changing = anyio.Lock()
         self._background = ContainerProcesses(self._prepared)
         self.status = SandboxStatus.PENDING
-        self._take_env(env or {})
+        self._take_env({} if env is None else env)
+        given_user = None if user is None else ARGUMENTS.text("user", user)
+        self._program = find_program(program)
+        self._user = given_user or _user(self._program.name)
 
     async def start(self) -> None:
         await self._running()
@@ -118,7 +131,7 @@ class ContainerSandbox(Sandbox):
     async def execute_command(
         self, command: str, args: Sequence[str] | None = None, options: ExecuteOptions | None = None
     ) -> CommandResult:
-        options = options or ExecuteOptions()
+        options = checked_command(command, args, options, ExecuteOptions)
         return await (await self._prepared(command, args, options)).run()
 
     @property
@@ -156,6 +169,7 @@ class ContainerSandbox(Sandbox):
 
     async def write_files(self, files: Mapping[str, bytes]) -> None:
         """By a process in the container, so that no link can lead to this machine's own files."""
+        checked_files(files)
         container = await self._running()
         for path, data in files.items():
             root, parts = self._within_root(path)
@@ -278,9 +292,9 @@ class ContainerSandbox(Sandbox):
         )
 
     def _take_env(self, values: Mapping[str, str | SecretStr]) -> None:
+        self._env |= _checked(values)
         hidden = [value.get_secret_value() for value in values.values() if isinstance(value, SecretStr)]
         self._secrets = (*self._secrets, *hidden)
-        self._env |= _checked(values)
 
     def _within_root(self, path: str) -> tuple[str, list[str]]:
         """The root that a path lies in, and its segments below it."""
@@ -310,10 +324,11 @@ def _is_mountable(path: str) -> bool:
 
 
 def _checked(values: Mapping[str, str | SecretStr]) -> dict[str, str]:
-    for name in values:
+    plain = plain_variables(values)
+    for name in plain:
         if _VARIABLE.fullmatch(name) is None:
             raise InvalidArgumentError(f"{name!r} is no name of a variable")
-    return {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in values.items()}
+    return plain
 
 
 def _check_argument(text: str) -> None:

@@ -13,6 +13,7 @@ import anyio
 from moorage_workspace.errors import NoProcessError, SandboxError
 from moorage_workspace.sandbox.container_run import ContainerRun
 from moorage_workspace.sandbox.detached import start_detached
+from moorage_workspace.sandbox.given import checked_command
 from moorage_workspace.sandbox.port import CommandResult, Processes, ProcessInfo, SpawnOptions
 
 _log: Final = logging.getLogger("moorage.workspace")
@@ -44,7 +45,7 @@ class ContainerProcesses(Processes):
         self._last = 0
 
     async def spawn(self, command: str, args: Sequence[str] | None = None, options: SpawnOptions | None = None) -> int:
-        options = options or SpawnOptions()
+        options = checked_command(command, args, options, SpawnOptions)
         run = await self._prepare(command, args, options)
         self._last += 1
         words = " ".join([command, *args]) if args is not None else command

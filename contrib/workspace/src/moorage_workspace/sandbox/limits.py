@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from moorage import InvalidArgumentError
+from moorage_workspace.checks import ARGUMENTS
 
 _RESOURCES: Final = {
     "processes": "RLIMIT_NPROC",
@@ -42,10 +42,11 @@ class SandboxLimits:
     open_files: int | None = None
 
     def __post_init__(self) -> None:
+        """Raises: InvalidArgumentError."""
         for name in _RESOURCES:
-            value: int | None = getattr(self, name)
-            if value is not None and value < 1:
-                raise InvalidArgumentError(f"the limit {name} must be at least 1")
+            value: object = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+                raise ARGUMENTS.wrong(f"the limit {name}", "a whole number of at least 1, or None", value)
 
     def resources(self) -> dict[str, int]:
         """By the names of :mod:`resource`. A crash never leaves a core file."""

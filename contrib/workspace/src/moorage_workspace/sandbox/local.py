@@ -6,17 +6,25 @@ import itertools
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, cast
+from typing import Final
 
 import anyio
 from pydantic import SecretStr
 
 from moorage import Instructions, InvalidArgumentError
+from moorage_workspace.checks import ARGUMENTS
 from moorage_workspace.errors import SandboxError, SandboxUnsupportedError
 from moorage_workspace.once import Once
 from moorage_workspace.sandbox.bwrap import HOME, owned
 from moorage_workspace.sandbox.cgroups import ControlGroup, control_groups, remove_groups
 from moorage_workspace.sandbox.files import write_file
+from moorage_workspace.sandbox.given import (
+    checked_command,
+    checked_files,
+    checked_instructions,
+    checked_limits,
+    plain_variables,
+)
 from moorage_workspace.sandbox.isolation import IsolationName, Surroundings, find_isolation
 from moorage_workspace.sandbox.limits import SandboxLimits
 from moorage_workspace.sandbox.local_mounts import LocalMounts
@@ -91,23 +99,27 @@ class LocalSandbox(Sandbox):
         id: str | None = None,  # noqa: A002 (the port's word)
     ) -> None:
         self._isolation = find_isolation(isolation)
-        if read_only and not self._isolation.holds_read_only:
+        if ARGUMENTS.flag("read_only", read_only) and not self._isolation.holds_read_only:
             raise SandboxUnsupportedError("without isolation nothing can hold the working directory read-only")
-        self.id = id or f"sandbox-{secrets.token_hex(4)}"
+        self.id = f"sandbox-{secrets.token_hex(4)}" if id is None else ARGUMENTS.text("id", id)
         self.status = SandboxStatus.PENDING
-        self._given_directory = os.path.abspath(working_directory)
-        home = os.path.realpath(working_directory)
+        given_directory = ARGUMENTS.path("working_directory", working_directory)
+        self._given_directory = os.path.abspath(given_directory)
+        home = os.path.realpath(given_directory)
         self._home = Place(HOME if self._isolation.moves else home, home, read_only)
-        self._extra = (*_same_paths(read_only_paths, read_only=True), *_same_paths(read_write_paths, read_only=False))
+        self._extra = (
+            *_same_paths("read_only_paths", read_only_paths, read_only=True),
+            *_same_paths("read_write_paths", read_write_paths, read_only=False),
+        )
         if self._isolation.moves:
             _check_apart((self._home, *self._extra))
-        self._timeout = _seconds(timeout)
-        self._network = network or not self._isolation.holds_read_only
-        self._limits = limits or SandboxLimits()
-        self._instructions = instructions
+        self._timeout = ARGUMENTS.seconds("timeout", timeout, zero=True)
+        self._network = ARGUMENTS.flag("network", network) or not self._isolation.holds_read_only
+        self._limits = checked_limits(limits)
+        self._instructions = checked_instructions(instructions)
         self._env: dict[str, str] = {}
         self._secrets: dict[str, str] = {}
-        self.set_env(env or {})
+        self.set_env({} if env is None else env)
         self._mounts = LocalMounts(
             self._home,
             self._extra,
@@ -147,7 +159,7 @@ class LocalSandbox(Sandbox):
     async def execute_command(
         self, command: str, args: Sequence[str] | None = None, options: ExecuteOptions | None = None
     ) -> CommandResult:
-        options = options or ExecuteOptions()
+        options = checked_command(command, args, options, ExecuteOptions)
         timeout = self._timeout if options.timeout is None else options.timeout
         supervised = await self._launch(command, args, options, timeout or None)
         return await supervised.finish()
@@ -167,6 +179,7 @@ class LocalSandbox(Sandbox):
         return self._mounts.all()
 
     async def write_files(self, files: Mapping[str, bytes]) -> None:
+        checked_files(files)
         await self.start()
 
         def write() -> None:
@@ -178,9 +191,7 @@ class LocalSandbox(Sandbox):
         await anyio.to_thread.run_sync(write)
 
     def set_env(self, values: Mapping[str, str | SecretStr]) -> None:
-        plain = {
-            name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in values.items()
-        }
+        plain = plain_variables(values)
         _check_env(plain)
         for name, value in values.items():
             self._env[name] = plain[name]
@@ -282,7 +293,6 @@ class LocalSandbox(Sandbox):
     ) -> SupervisedCommand:
         argv = _arguments(command, args)
         _check_env(options.env)
-        _seconds(time_limit or 0)
         stops = self._stops
         await self.start()
         if stops != self._stops:
@@ -339,15 +349,9 @@ class LocalSandbox(Sandbox):
         return Places(self._home, (*mounts.values(), *self._extra), linked)
 
 
-def _seconds(timeout: float) -> float:
-    if not isinstance(cast("object", timeout), int | float) or not 0 <= timeout < float("inf"):
-        raise InvalidArgumentError(f"timeout must be 0 or more seconds, not {timeout}")
-    return timeout
-
-
-def _same_paths(paths: Iterable[str | os.PathLike[str]], *, read_only: bool) -> tuple[Place, ...]:
-    if isinstance(paths, str):
-        raise InvalidArgumentError(f"give a list of paths, not a text: [{paths!r}]")
+def _same_paths(where: str, given: object, *, read_only: bool) -> tuple[Place, ...]:
+    listed = ARGUMENTS.listed(where, given, "a list of paths")
+    paths = [ARGUMENTS.path(f"{where}[{number}]", path) for number, path in enumerate(listed)]
     return tuple(Place(os.path.abspath(path), os.path.realpath(path), read_only) for path in paths)
 
 

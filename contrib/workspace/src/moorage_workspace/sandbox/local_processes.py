@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from moorage_workspace.errors import NoProcessError
+from moorage_workspace.sandbox.given import checked_command
 from moorage_workspace.sandbox.port import CommandResult, OnExit, Processes, ProcessInfo, SpawnOptions
 from moorage_workspace.sandbox.supervised import SupervisedCommand
 
@@ -51,7 +52,7 @@ class LocalProcesses(Processes):
         return sum(not spawned.supervised.over.is_set() for spawned in self._spawned.values())
 
     async def spawn(self, command: str, args: Sequence[str] | None = None, options: SpawnOptions | None = None) -> int:
-        options = options or SpawnOptions()
+        options = checked_command(command, args, options, SpawnOptions)
         started_at = time.time()
 
         def over(supervised: SupervisedCommand) -> None:

@@ -6,7 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import UnionType
 from typing import ClassVar
+
+from moorage_workspace.checks import ARGUMENTS
 
 
 class SandboxStatus(StrEnum):
@@ -64,9 +67,12 @@ class ExecuteOptions:
     Attributes:
         timeout: seconds until the whole process tree is ended; ``None`` is the sandbox's default, ``0`` is none.
         cwd: relative to the working directory, or a path inside the sandbox; confined to it.
-        env: beside what the sandbox gives; ``None`` removes nothing.
+        env: beside what the sandbox gives.
         max_retained_bytes: of each stream, the tail that is kept; what was dropped is counted.
         stdin: bytes for standard input, which is closed after them; ``None`` gives an empty one.
+
+    Raises:
+        InvalidArgumentError: a value is of another kind.
     """
 
     timeout: float | None = None
@@ -76,6 +82,21 @@ class ExecuteOptions:
     stdin: bytes | None = None
     on_stdout: OnOutput | None = None
     on_stderr: OnOutput | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None:
+            ARGUMENTS.seconds("timeout", self.timeout, zero=True)
+        _check_kind("cwd", self.cwd, str | None, "a text")
+        _check_kind("stdin", self.stdin, bytes | bytearray | memoryview | None, "bytes")
+        for name, value in ARGUMENTS.mapping("env", self.env).items():
+            _check_kind("the name of a variable", name, str, "a text")
+            _check_kind(f"env[{name!r}]", value, str, "a text")
+        _check_kind("max_retained_bytes", self.max_retained_bytes, int, "0 or more bytes")
+        if self.max_retained_bytes < 0:
+            raise ARGUMENTS.wrong("max_retained_bytes", "0 or more bytes", self.max_retained_bytes)
+        for name, function in (("on_stdout", self.on_stdout), ("on_stderr", self.on_stderr)):
+            if function is not None:
+                ARGUMENTS.function(name, function)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +145,18 @@ class SpawnOptions(ExecuteOptions):
 
     keep_stdin: bool = False
     on_exit: OnExit | None = None
+
+    def __post_init__(self) -> None:
+        ExecuteOptions.__post_init__(self)
+        ARGUMENTS.flag("keep_stdin", self.keep_stdin)
+        if self.on_exit is not None:
+            ARGUMENTS.plain_function("on_exit", self.on_exit)
+
+
+def _check_kind(where: str, value: object, kind: type | UnionType, wanted: str) -> None:
+    """Of what is wrong no more than the kind is told: a command's input and variables may be secrets."""
+    if not isinstance(value, kind):
+        raise ARGUMENTS.wrong(where, wanted, value, secret=True)
 
 
 class Processes(ABC):

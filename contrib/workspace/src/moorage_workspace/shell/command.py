@@ -11,6 +11,7 @@ from rich.console import Console
 
 from moorage import ConfigError, RequestContext
 from moorage_workspace.sandbox.local import LocalSandbox
+from moorage_workspace.shell.documents import Documents
 from moorage_workspace.shell.drawing import Screen
 from moorage_workspace.shell.loop import Shell
 from moorage_workspace.shell.reading import TypedLines
@@ -47,18 +48,20 @@ async def agent_shell(
 ) -> None:
     """Play the agent: list the tools, call them, see exactly what a model would see, approve by diffs.
 
-    Exit code 1 if a call of ``--call`` failed.
+    With --json each result, question and error is a document on a line of its own, and lines are read without a prompt;
+    the line after an ``approval`` answers it: y, n or a. Exit code 1 if a call of ``--call`` failed.
     """
-    screen = Screen(Console(highlight=False))
+    as_json = bool(ctx.obj.output.as_json)
+    view = Documents() if as_json else Screen(Console(highlight=False))
     configured = ctx.obj.configuration()
     workspace = Workspace(
         mounts={path: options.build() for path, options in configured.mounts.items()},
         nested_mounts=configured.nested,
-        sandbox=None if sandbox is None else _sandbox(sandbox, isolation),
+        sandbox=_sandbox(sandbox, isolation),
         tools=_tools(approve=approve, read_first=read_first, profile=profile),
     )
     async with workspace, workspace.session(_context(context or [])) as session:
-        shell = Shell(session, screen, TypedLines())
+        shell = Shell(session, view, TypedLines(prompts=not as_json))
         session.approver = shell.approve
         well = await shell.run([_as_utf8(line) for line in call or []])
     if call and not well:
@@ -70,10 +73,14 @@ def _as_utf8(argument: str) -> str:
     return os.fsencode(argument).decode("utf-8", "replace")
 
 
-def _sandbox(directory: Path, isolation: str) -> LocalSandbox:
+def _sandbox(directory: Path | None, isolation: str) -> LocalSandbox | None:
     for known in ("none", "bwrap", "seatbelt"):
         if isolation == known:
-            return LocalSandbox(directory, isolation=known)
+            if directory is not None:
+                return LocalSandbox(directory, isolation=known)
+            if isolation == "none":
+                return None
+            raise ConfigError(f"--isolation {isolation} is for commands: give --sandbox DIR, too")
     raise ConfigError(f"--isolation {isolation}: choose none, bwrap or seatbelt")
 
 

@@ -14,6 +14,7 @@ from moorage_workspace.approval import ApprovalRequest
 from moorage_workspace.results import ToolResult
 from moorage_workspace.schemas import ToolDescription
 
+PROMPT: Final = "agent> "
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _DIFF: Final = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -40,6 +41,19 @@ class Screen:
 
     def line(self, text: str, style: str = "") -> None:
         self.console.print(Text(harmless(text), style), soft_wrap=True)
+
+    def given(self, line: str) -> None:
+        """A line that came from elsewhere, as if it had been typed."""
+        self.line(f"{PROMPT}{line}", "bold")
+
+    def hint(self, text: str) -> None:
+        self.line(text, "dim")
+
+    def text(self, name: str, text: str) -> None:
+        self.line(text)
+
+    def problem(self, code: str, message: str) -> None:
+        self.line(message, "red")
 
     def tools(self, tools: Iterable[ToolDescription]) -> None:
         """One line a tool: its name, its parameters, the first sentence of what it does."""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, Protocol
 
 import anyio
 
 from moorage import MoorageError
 from moorage_workspace.approval import Approval, ApprovalRequest
+from moorage_workspace.errors import Refusal
+from moorage_workspace.results import ToolResult
 from moorage_workspace.schemas import ToolDescription
 from moorage_workspace.session import Session
-from moorage_workspace.shell.drawing import Screen, on_one_line
+from moorage_workspace.shell.drawing import PROMPT, on_one_line
 from moorage_workspace.shell.parsing import parse_arguments
 
-PROMPT: Final = "agent> "
 _HELP: Final = """\
 TOOL {"path": "/plan.md"}     call a tool with a JSON object
 TOOL /plan.md --limit 3       … or with words; the prefix workspace_ may be left out
@@ -29,6 +30,26 @@ quit                          or Ctrl-D; Ctrl-C ends the call that is running"""
 
 ReadLine = Callable[[str], Awaitable[str | None]]
 """Gives the next line for a prompt, ``None`` at the end."""
+
+
+class View(Protocol):
+    """Where the shell shows what it has to show: a terminal, or a stream of documents."""
+
+    def given(self, line: str) -> None: ...
+
+    def hint(self, text: str) -> None: ...
+
+    def text(self, name: str, text: str) -> None: ...
+
+    def problem(self, code: str, message: str) -> None: ...
+
+    def tools(self, tools: Iterable[ToolDescription]) -> None: ...
+
+    def tool(self, tool: ToolDescription) -> None: ...
+
+    def result(self, result: ToolResult, *, structured: bool) -> None: ...
+
+    def question(self, request: ApprovalRequest) -> None: ...
 
 
 @asynccontextmanager
@@ -55,7 +76,7 @@ async def interrupting(scope: anyio.CancelScope) -> AsyncGenerator[None]:
 class Shell:
     """One session with a person in the place of the model, and of who approves."""
 
-    def __init__(self, session: Session, screen: Screen, read_line: ReadLine) -> None:
+    def __init__(self, session: Session, screen: View, read_line: ReadLine) -> None:
         self.session = session
         self.screen = screen
         self._read_line = read_line
@@ -65,11 +86,11 @@ class Shell:
         """Take ``lines``, or else what is typed until the end; whether every call went well."""
         well = True
         for given in lines:
-            self.screen.line(f"{PROMPT}{given}", "bold")
+            self.screen.given(given)
             well &= await self.obey(given)
         if lines:
             return well
-        self.screen.line("help lists what can be typed here.", "dim")
+        self.screen.hint("help lists what can be typed here.")
         while (line := await self._read_line(PROMPT)) is not None:
             if line.strip() in {"quit", "exit"}:
                 break
@@ -85,11 +106,12 @@ class Shell:
             case "tools":
                 self.screen.tools(await self.session.tools())
             case "help" if not rest:
-                self.screen.line(_HELP)
+                self.screen.text("help", _HELP)
             case "help":
                 return await self._describe(rest.strip())
             case "instructions":
-                self.screen.line(await self.session.workspace.get_instructions(self.session.context))
+                text = await self.session.workspace.get_instructions(self.session.context)
+                self.screen.text("instructions", text)
             case "structured":
                 self._structured = rest.strip() != "off"
             case _:
@@ -99,17 +121,18 @@ class Shell:
     async def approve(self, request: ApprovalRequest) -> Approval:
         """Ask the person."""
         self.screen.question(request)
+        always = f", [a]lways ({on_one_line(request.rule)})" if request.rule else ""
         while True:
-            answer = await self._read_line(f"[y]es, [n]o, [a]lways ({on_one_line(request.rule)})? ")
+            answer = await self._read_line(f"[y]es, [n]o{always}? ")
             match (answer or "n").strip().lower():
                 case "y" | "yes":
                     return Approval.once()
-                case "a" | "always":
+                case "a" | "always" if always:
                     return Approval.for_session()
                 case "n" | "no":
                     return Approval.refused("the person at the terminal said no")
                 case _:
-                    self.screen.line("y, n or a", "dim")
+                    self.screen.hint("y, n or a" if always else "y or n")
 
     async def _describe(self, name: str) -> bool:
         tool = await self._find(name)
@@ -121,7 +144,8 @@ class Shell:
         offered = {tool.name: tool for tool in await self.session.tools()}
         found = offered.get(name) or offered.get(f"workspace_{name}")
         if found is None:
-            self.screen.line(f"there is no {name!r}; `tools` lists them, `help` the other commands", "red")
+            message = f"there is no {name!r}; `tools` lists them, `help` the other commands"
+            self.screen.problem(Refusal.UNKNOWN_TOOL, message)
         return found
 
     async def _call(self, name: str, text: str) -> bool:
@@ -131,7 +155,7 @@ class Shell:
         try:
             arguments = parse_arguments(text, tool.input_schema)
         except MoorageError as error:
-            self.screen.line(error.message, "red")
+            self.screen.problem(error.code, error.message)
             return False
         well = False
         with anyio.CancelScope() as scope:
@@ -140,5 +164,5 @@ class Shell:
                 self.screen.result(result, structured=self._structured)
                 well = result.ok
         if scope.cancelled_caught:
-            self.screen.line("interrupted", "yellow")
+            self.screen.problem("interrupted", "interrupted")
         return well

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, cast
@@ -10,19 +12,23 @@ from typing import Final, cast
 import anyio
 
 from moorage import StoragePath
-from moorage_workspace.approval import Approval, ApprovalRequest, ApprovalRule, suggested_rule
+from moorage_workspace.approval import Approval, ApprovalRequest, ApprovalRule, Approver, suggested_rule
+from moorage_workspace.checks import OPTIONS
+from moorage_workspace.clock import Clock
 from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.results import Change, Plan
 from moorage_workspace.text.diffs import unified_diff
 from moorage_workspace.text.unseen import spelled_out
 from moorage_workspace.threads import worked
 from moorage_workspace.tools.call import ToolCall
-from moorage_workspace.tools.covering import is_covered
+from moorage_workspace.tools.contents import Unread
+from moorage_workspace.tools.covering import covers, is_covered
 from moorage_workspace.tools.leading import link_on, told
 from moorage_workspace.tools.paths import is_tree
 from moorage_workspace.tools.tool import Arguments, Targets
 
-_UNASKED = "do not try it again unless you are asked to"
+_log: Final = logging.getLogger("moorage.workspace")
+_UNASKED: Final = "do not try it again unless you are asked to"
 _AT_ONCE: Final = 64 * 1024
 """Bytes to draw without a thread, beyond which the other calls would notice."""
 
@@ -52,14 +58,14 @@ async def approved(call: ToolCall, arguments: Arguments, targets: Targets, plan:
     places = await _places(call, paths)
     if await is_covered(call, paths, given, plan):
         return Agreed(plan, places, by_rule=True)
-    rule = suggested_rule(call.key, paths, given, whole_directories=is_tree(plan))
+    rule = await _offered(call, paths, given, plan)
     answer = await _answer(call, await _request(call, paths, given, plan, rule))
     if not answer.approved:
         why = f": {call.redact(answer.reason)}" if answer.reason else ""
         raise ToolRefusedError(
             f"the call was not approved{why}; nothing was done, {_UNASKED}", refusal=Refusal.APPROVAL_REFUSED
         )
-    if answer.keep:
+    if answer.keep and rule is not None:
         call.session.rules.keep(rule)
     return Agreed(plan, places, by_rule=False)
 
@@ -72,6 +78,14 @@ async def still_holds(call: ToolCall, arguments: Arguments, targets: Targets, pl
     return not agreed.by_rule or await is_covered(call, paths, arguments.model_dump(), plan)
 
 
+async def _offered(
+    call: ToolCall, paths: tuple[StoragePath, ...], given: Mapping[str, object], plan: Plan
+) -> ApprovalRule | None:
+    """The rule that could be kept; ``None`` where it would not even cover this call, as where a link leads away."""
+    rule = suggested_rule(call.key, paths, given, whole_directories=is_tree(plan))
+    return rule if await covers(call, rule, paths, given, plan) else None
+
+
 def _paths(targets: Targets) -> tuple[StoragePath, ...]:
     return (*targets.reads, *targets.writes)
 
@@ -81,7 +95,7 @@ async def _places(call: ToolCall, paths: tuple[StoragePath, ...]) -> tuple[tuple
 
 
 async def _request(
-    call: ToolCall, paths: tuple[StoragePath, ...], given: Mapping[str, object], plan: Plan, rule: ApprovalRule
+    call: ToolCall, paths: tuple[StoragePath, ...], given: Mapping[str, object], plan: Plan, rule: ApprovalRule | None
 ) -> ApprovalRequest:
     links = dict.fromkeys([await link_on(call, path) for path in paths])
     summary = "; ".join([plan.summary, *[await told(call, link) for link in links if link is not None]])
@@ -92,7 +106,7 @@ async def _request(
 
 
 def _drawn(
-    call: ToolCall, paths: tuple[StoragePath, ...], given: Mapping[str, object], plan: Plan, rule: ApprovalRule
+    call: ToolCall, paths: tuple[StoragePath, ...], given: Mapping[str, object], plan: Plan, rule: ApprovalRule | None
 ) -> ApprovalRequest:
     redact = call.redact
     return ApprovalRequest(
@@ -103,7 +117,7 @@ def _drawn(
         summary=spelled_out(redact(plan.summary)),
         diff=spelled_out(redact("".join(_diff(call, change) for change in plan.changes)), keep="\n\t"),
         byte_count=sum(len(change.after or b"") for change in plan.changes),
-        rule=spelled_out(redact(str(rule))),
+        rule="" if rule is None else spelled_out(redact(str(rule))),
         session_id=call.session.id,
         context=call.session.context,
     )
@@ -124,36 +138,66 @@ def _legible(value: object) -> object:
 
 
 def _diff(call: ToolCall, change: Change) -> str:
-    if change.before is None and change.version is not None:
-        return f"--- {change.path}\n+++ {change.path}\nthe old content is too large to be shown\n"
+    unread = change.before is None and change.version is not None
+    if unread or isinstance(change.after, Unread):
+        left = "/dev/null" if change.after is None else change.path
+        which = "old" if unread else "new"
+        return f"--- {change.path}\n+++ {left}\nthe {which} content is too large to be shown\n"
     after = None if change.after is None else bytes(change.after)
     return unified_diff(str(change.path), change.before, after, redact=call.redact)
 
 
 async def _answer(call: ToolCall, request: ApprovalRequest) -> Approval:
-    approver = call.session.approver
+    approver, workspace = call.session.approver, call.session.workspace
     if approver is None:
         raise ToolRefusedError(
             f"this call needs an approval, and nobody is there to ask; {_UNASKED}",
             refusal=Refusal.APPROVAL_UNAVAILABLE,
         )
-    workspace = call.session.workspace
-    answers: list[Approval] = []
-
-    async def wait() -> None:
-        await workspace.clock.sleep(workspace.approval_timeout)
-        group.cancel_scope.cancel()
-
-    async def ask() -> None:
-        answers.append(await approver(request))
-        group.cancel_scope.cancel()
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(wait)
-        group.start_soon(ask)
+    answers = await _answers(workspace.clock, workspace.approval_timeout, partial(_asked, approver, request))
     if not answers:
         raise ToolRefusedError(
             f"nobody answered within {workspace.approval_timeout:g} s; nothing was done, {_UNASKED}",
             refusal=Refusal.APPROVAL_TIMEOUT,
         )
+    if answers[0] is None:
+        raise ToolRefusedError(
+            f"this call needs an approval, and asking for it failed; nothing was done, {_UNASKED}",
+            refusal=Refusal.APPROVAL_UNAVAILABLE,
+        )
     return answers[0]
+
+
+async def _answers(
+    clock: Clock, limit: float, asked: Callable[[], Awaitable[Approval | None]]
+) -> list[Approval | None]:
+    """The one that came in time, else none."""
+    answers: list[Approval | None] = []
+
+    async def wait() -> None:
+        await clock.sleep(limit)
+        group.cancel_scope.cancel()
+
+    async def ask() -> None:
+        answers.append(await asked())
+        group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(wait)
+        group.start_soon(ask)
+    return answers
+
+
+async def _asked(approver: Approver, request: ApprovalRequest) -> Approval | None:
+    """The answer; ``None`` where there is none that counts, which the log explains: the model is not to see why."""
+    try:
+        asked = approver(request)
+        if not inspect.isawaitable(asked):
+            raise OPTIONS.wrong("what the approver returns", "awaitable, as of a coroutine function", asked)
+        answer = await asked
+        if not isinstance(cast("object", answer), Approval):
+            raise OPTIONS.wrong("the approver's answer", "an Approval, such as Approval.once()", answer)
+    except Exception:
+        _log.exception("the approver failed for %s, so the call is refused", request.key)
+        return None
+    return answer

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Final, Literal, Protocol, cast
 
 import anyio
 
-from moorage import ConfigError
+from moorage_workspace.checks import OPTIONS
 from moorage_workspace.errors import SandboxError
 from moorage_workspace.redaction import Gate, StreamGate
 from moorage_workspace.sandbox.detached import start_detached
@@ -58,12 +58,25 @@ class BackgroundProcesses:
         on_exit: called once with the exit code and both streams.
         abort_signal: ``"session"`` ends a process with the session that started it; ``None`` or ``False`` lets it
             outlive that, until the sandbox stops; an event ends it when the event is set.
+
+    Raises:
+        ConfigError: a value is of another kind.
     """
 
     on_stdout: OnData | None = None
     on_stderr: OnData | None = None
     on_exit: Callable[[ProcessEvent], None] | None = None
     abort_signal: AbortEvent | Literal["session", False] | None = "session"
+
+    def __post_init__(self) -> None:
+        for name in ("on_stdout", "on_stderr", "on_exit"):
+            if getattr(self, name) is not None:
+                OPTIONS.plain_function(f"background_processes.{name}", getattr(self, name))
+        signal = self.abort_signal
+        known = signal is None or signal is False or signal == "session"
+        if not known and not callable(getattr(signal, "wait", None)):
+            wanted = "'session', None, False, or an event with wait()"
+            raise OPTIONS.wrong("background_processes.abort_signal", wanted, signal)
 
     @property
     def ends_with_session(self) -> bool:
@@ -80,11 +93,11 @@ def listening(option: object) -> BackgroundProcesses:
     """Raises: ConfigError, where the option is none of the sort."""
     if isinstance(option, BackgroundProcesses):
         return option
-    given = cast("Mapping[str, object]", option) if isinstance(option, Mapping) else None
-    known = {field.name for field in fields(BackgroundProcesses)}
-    if given is None or not set(given) <= known:
-        raise ConfigError(f"background_processes takes a mapping with {', '.join(sorted(known))}")
-    return BackgroundProcesses(**given)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    known = [field.name for field in fields(BackgroundProcesses)]
+    given = OPTIONS.mapping("background_processes", option, f"a mapping with {', '.join(known)}")
+    for name in given:
+        OPTIONS.known(name, known, "background_processes")
+    return BackgroundProcesses(**given)
 
 
 class Listener:

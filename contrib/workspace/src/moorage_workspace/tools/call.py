@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from moorage import Filesystem, LinkLoopError, PathEscapeError, StoragePath
 from moorage_workspace.errors import FileReadRequiredError, Refusal, SandboxUnsupportedError, ToolRefusedError
+from moorage_workspace.tools.globs import check_length
 
 if TYPE_CHECKING:
     from moorage_workspace.reads import Span
@@ -31,6 +32,7 @@ class ToolCall:
         filesystem: ``None`` where none is configured.
         sandbox: ``None`` where none is configured.
         held: the identity of each path that the call has locked, as it was then.
+        asks: the plan is for a question, so it holds the contents that somebody should see.
     """
 
     session: Session
@@ -43,6 +45,7 @@ class ToolCall:
     filesystem: Filesystem | None
     sandbox: Sandbox | None
     held: Mapping[StoragePath, str] = field(default_factory=dict[StoragePath, str])
+    asks: bool = False
 
     @property
     def files(self) -> Filesystem:
@@ -63,8 +66,10 @@ class ToolCall:
 
         Raises:
             InvalidPathError: it is none (``..``, a control character, …).
-            ToolRefusedError: the policy is ``relative`` and the path is absolute.
+            ToolRefusedError: it has more than 4,096 characters, as many as ``PATH_MAX`` allows on Linux; or the policy
+                is ``relative`` and the path is absolute.
         """
+        check_length("a path", text)
         if self.session.workspace.path_policy == "relative" and text.startswith("/"):
             raise ToolRefusedError(
                 "absolute paths are refused here; write it relative to the workspace",

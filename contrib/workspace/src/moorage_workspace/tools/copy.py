@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from pydantic import Field
 
 from moorage import PathIsDirectoryError, TransferError
-from moorage_workspace.results import Output, Plan
+from moorage_workspace.results import Change, Output, Plan
 from moorage_workspace.tools.call import ToolCall
+from moorage_workspace.tools.contents import placed
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
 from moorage_workspace.tools.paths import explained, remember
-from moorage_workspace.tools.placing import Expected, Placing, check_merge, check_source, looked_at, planned
+from moorage_workspace.tools.placing import (
+    Ends,
+    Expected,
+    Placing,
+    check_apart,
+    check_merge,
+    check_source,
+    looked_at,
+    planned,
+)
 from moorage_workspace.tools.tool import Annotations, Needs, Targets, Tool
 
 
@@ -27,7 +38,8 @@ class Copy(Placing):
 def _describe(options: Mapping[str, object]) -> str:
     return (
         "Copy a file to another path, or with recursive a directory with everything in it. Refused where something is "
-        "there already, unless overwrite is set."
+        "there already, unless overwrite is set: it replaces a file, and adds to a directory without replacing a file "
+        "in it."
     )
 
 
@@ -39,8 +51,16 @@ async def _plan(call: ToolCall, arguments: Copy) -> Plan:
     ends = await looked_at(call, arguments, follow=True)
     if ends.seen.is_dir and not arguments.recursive:
         raise PathIsDirectoryError("is a directory; recursive copies it with everything in it", path=str(ends.source))
-    await check_merge(call, ends)
-    return await planned(call, ends, "copy")
+    await check_apart(call, ends, "copy")
+    await check_merge(call, ends, overwrite=arguments.overwrite)
+    plan = await planned(call, ends, "copy")
+    return replace(plan, changes=await _changes(call, ends)) if call.asks else plan
+
+
+async def _changes(call: ToolCall, ends: Ends) -> tuple[Change, ...]:
+    if not ends.seen.is_file or ends.source == ends.destination:
+        return ()
+    return (await placed(call, ends.source, ends.seen, ends.destination, ends.replaced),)
 
 
 async def _act(call: ToolCall, arguments: Copy, plan: Plan) -> Output:

@@ -13,7 +13,9 @@ from moorage_workspace.errors import FileReadRequiredError
 from moorage_workspace.results import Output, Plan
 from moorage_workspace.text.counting import counted
 from moorage_workspace.tools.call import ToolCall
+from moorage_workspace.tools.contents import lost
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
+from moorage_workspace.tools.leading import is_link
 from moorage_workspace.tools.missing import not_found
 from moorage_workspace.tools.paths import DIRECTORY, check_removable, content_of, first_entry, unfollowed
 from moorage_workspace.tools.tool import Annotations, Arguments, Needs, Targets, Tool
@@ -49,7 +51,9 @@ async def _plan(call: ToolCall, arguments: Delete) -> Plan:
         return await _plan_directory(call, path, recursive=arguments.recursive)
     if stat.kind is Kind.LINK:
         return Plan(f"delete the link {path}, not what it leads to", basis={str(path): stat.version})
-    return Plan(f"delete {path} ({counted(stat.size, 'byte')})", basis={str(path): stat.version})
+    gone = stat.is_file and call.asks and not await is_link(call, path)
+    changes = (await lost(call, path, stat),) if gone else ()
+    return Plan(f"delete {path} ({counted(stat.size, 'byte')})", changes, {str(path): stat.version})
 
 
 async def _plan_directory(call: ToolCall, path: StoragePath, *, recursive: bool) -> Plan:

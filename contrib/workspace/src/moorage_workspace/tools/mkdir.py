@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import Field
 
-from moorage import PathExistsError
+from moorage import PathExistsError, PathNotFoundError
 from moorage_workspace.results import Output, Plan
 from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
@@ -35,6 +35,8 @@ async def _plan(call: ToolCall, arguments: Mkdir) -> Plan:
     if stat is not None and not stat.is_dir:
         raise PathExistsError("a file is there already", path=str(path))
     there = stat is not None
+    if not there and not arguments.recursive and not await call.files.exists(path.parent):
+        raise PathNotFoundError("its directory is not there; recursive makes that too", path=str(path.parent))
     return Plan(f"{'keep' if there else 'make'} the directory {path}", basis={str(path): DIRECTORY if there else None})
 
 

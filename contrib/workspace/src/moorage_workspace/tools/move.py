@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from moorage import Kind, PathExistsError, TransferError
-from moorage_workspace.results import Output, Plan
+from moorage_workspace.results import Change, Output, Plan
 from moorage_workspace.tools.call import ToolCall
+from moorage_workspace.tools.contents import lost, placed
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
+from moorage_workspace.tools.leading import is_link
 from moorage_workspace.tools.paths import check_removable, explained, remember, unfollowed
-from moorage_workspace.tools.placing import Expected, Placing, check_source, looked_at, planned
+from moorage_workspace.tools.placing import Ends, Expected, Placing, check_apart, check_source, looked_at, planned
 from moorage_workspace.tools.tool import Annotations, Needs, Targets, Tool
 
 
 def _describe(options: Mapping[str, object]) -> str:
     return (
-        "Move or rename a file or directory. Refused where something is there already, unless overwrite is set. The "
-        "root and mount points cannot be moved."
+        "Move or rename a file or directory. Refused where something is there already, unless it is a file, which "
+        "overwrite lets another file replace. The root and mount points cannot be moved."
     )
 
 
@@ -29,6 +32,7 @@ async def _plan(call: ToolCall, arguments: Placing) -> Plan:
     for text in (arguments.source, arguments.destination):
         await check_removable(call.files, call.path(text), "moved or replaced")
     ends = await looked_at(call, arguments, follow=False)
+    await check_apart(call, ends, "move")
     if ends.seen.is_dir and ends.replaced is not None:
         raise PathExistsError(
             "a directory is there already, and another does not replace it; move what is in it, or delete that one "
@@ -37,7 +41,17 @@ async def _plan(call: ToolCall, arguments: Placing) -> Plan:
         )
     if ends.replaced is not None and ends.replaced.is_file:
         await call.require_seen(ends.destination, [(0, ends.replaced.size)])
-    return await planned(call, ends, "move")
+    plan = await planned(call, ends, "move")
+    return replace(plan, changes=await _changes(call, ends)) if call.asks else plan
+
+
+async def _changes(call: ToolCall, ends: Ends) -> tuple[Change, ...]:
+    """None of a link: it goes, and what it leads to stays."""
+    if ends.replaced is None or not ends.replaced.is_file or await is_link(call, ends.destination):
+        return ()
+    if not ends.seen.is_file or await is_link(call, ends.source):
+        return (await lost(call, ends.destination, ends.replaced),)
+    return (await placed(call, ends.source, ends.seen, ends.destination, ends.replaced),)
 
 
 async def _act(call: ToolCall, arguments: Placing, plan: Plan) -> Output:

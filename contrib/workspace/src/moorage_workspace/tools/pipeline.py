@@ -24,6 +24,7 @@ from moorage_workspace.tools.call import ToolCall
 from moorage_workspace.tools.finishing import failed, finished
 from moorage_workspace.tools.freshness import check_basis, check_reads
 from moorage_workspace.tools.hooking import HookFailure, HookRun
+from moorage_workspace.tools.parents import check_parents
 from moorage_workspace.tools.tool import Arguments, Needs, Targets
 from moorage_workspace.tools.validating import permitted, validated
 
@@ -93,7 +94,7 @@ async def _asked_and_done(
         agreed: Agreed | None = None
         if ask:
             trail.approved = False
-            agreed = await approved(call, arguments, targets, await _planned(call, tool, arguments))
+            agreed = await approved(call, arguments, targets, await _proposed(call, tool, arguments, targets))
             trail.approved = True
         async with _locked(call, targets) as held:
             instead = await hooks.before()
@@ -110,6 +111,14 @@ async def _asked_and_done(
     raise ChangedSinceReadError("the file kept changing while the approval was asked for; nothing was done")
 
 
+async def _proposed(call: ToolCall, tool: ConfiguredTool, arguments: Arguments, targets: Targets) -> Plan:
+    """What somebody is to be asked about."""
+    plan = await _planned(replace(call, asks=True), tool, arguments)
+    with _limited(call):
+        await check_parents(call, targets, plan)
+    return plan
+
+
 async def _planned(call: ToolCall, tool: ConfiguredTool, arguments: Arguments) -> Plan:
     with _limited(call):
         plan = await tool.tool.plan(call, arguments)
@@ -123,7 +132,7 @@ async def _opened(session: Session, tool: ConfiguredTool) -> ToolCall:
         raise ToolRefusedError("this tool is not available here", refusal=Refusal.DISABLED)
     wants_files = tool.tool.needs is Needs.FILESYSTEM
     filesystem = await session.filesystem() if wants_files else None
-    sandbox = session.workspace.sandbox if wants_files else await session.sandbox()
+    sandbox = session.opened_sandbox if wants_files else await session.sandbox()
     return ToolCall(
         session=session,
         name=tool.name,

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from moorage import (
     UNSET,
+    InvalidArgumentError,
     Kind,
     PathExistsError,
     PathIsDirectoryError,
@@ -57,7 +58,8 @@ async def looked_at(call: ToolCall, arguments: Placing, *, follow: bool) -> Ends
 
     Raises:
         PathNotFoundError: there is no source.
-        PathExistsError, PathIsDirectoryError, PathNotDirectoryError: of the destination.
+        PathExistsError, PathIsDirectoryError, PathNotDirectoryError: of the destination. A directory that is there
+            already is the tool's own matter.
         ReadOnlyError.
     """
     source, destination = call.path(arguments.source), call.path(arguments.destination)
@@ -77,20 +79,38 @@ def _check_replaceable(seen: Stat, replaced: Stat, destination: StoragePath, *, 
         raise PathIsDirectoryError(
             "a directory is there; add the file's name to the destination", path=str(destination)
         )
-    if not overwrite:
-        raise PathExistsError("something is there already; overwrite replaces it", path=str(destination))
     if seen.is_dir and not replaced.is_dir:
         raise PathNotDirectoryError("a file is there, and a directory cannot replace it", path=str(destination))
+    if not overwrite and not replaced.is_dir:
+        raise PathExistsError("a file is there already; overwrite replaces it", path=str(destination))
 
 
-async def check_merge(call: ToolCall, ends: Ends) -> None:
+async def check_apart(call: ToolCall, ends: Ends, doing: str) -> None:
+    """Refuse a directory into itself.
+
+    Raises:
+        InvalidArgumentError.
+    """
+    if not ends.seen.is_dir or ends.source == ends.destination:
+        return
+    below = ends.destination.is_below(ends.source)
+    if below or (await call.place(ends.source))[0] in (await call.place(ends.destination))[1:]:
+        raise InvalidArgumentError(f"cannot {doing} a directory into itself", path=str(ends.destination))
+
+
+async def check_merge(call: ToolCall, ends: Ends, *, overwrite: bool) -> None:
     """Refuse a directory into one that holds a file where it has one, too: nobody would know which are replaced.
 
     Raises:
-        PathExistsError: it names some of them.
+        PathExistsError: it names some of them; or a directory is there, and ``overwrite`` does not allow for that.
     """
     if ends.replaced is None or not ends.replaced.is_dir:
         return
+    if not overwrite:
+        raise PathExistsError(
+            "a directory is there already; overwrite copies into it, and replaces no file in it",
+            path=str(ends.destination),
+        )
     arriving = {path.rebased(ends.source, ends.destination): is_dir async for path, is_dir in _below(call, ends.source)}
     there = {path: is_dir async for path, is_dir in _below(call, ends.destination)}
     both = sorted(path for path in arriving.keys() & there.keys() if not (arriving[path] and there[path]))

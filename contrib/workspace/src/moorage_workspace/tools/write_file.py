@@ -19,13 +19,15 @@ from moorage import (
 from moorage_workspace.errors import Refusal, ToolRefusedError
 from moorage_workspace.results import Change, Output, Plan
 from moorage_workspace.text.counting import counted
+from moorage_workspace.threads import worked
 from moorage_workspace.tools.call import ToolCall
+from moorage_workspace.tools.contents import SHOWN
 from moorage_workspace.tools.keys import WORKSPACE_TOOLS
 from moorage_workspace.tools.paths import check_writable
 from moorage_workspace.tools.tool import Annotations, Arguments, Needs, Targets, Tool
 
-_DIFFED: Final = 1024 * 1024
-"""Bytes up to which the old content is read for a diff."""
+_AT_ONCE: Final = 1024 * 1024
+"""Characters up to which a thread is not worth it."""
 
 
 class WriteFile(Arguments):
@@ -49,7 +51,8 @@ def _targets(call: ToolCall, arguments: WriteFile) -> Targets:
 
 
 async def _plan(call: ToolCall, arguments: WriteFile) -> Plan:
-    path, content = call.path(arguments.path), encoded(arguments.content, "content")
+    path, text = call.path(arguments.path), arguments.content
+    content = await worked(encoded, text, "content", at_once=len(text) <= _AT_ONCE)
     size = counted(len(content), "byte")
     most = call.options["max_write_bytes"]
     if isinstance(most, int) and len(content) > most:
@@ -61,7 +64,7 @@ async def _plan(call: ToolCall, arguments: WriteFile) -> Plan:
     try:
         async with call.files.open_read(path) as reader:
             stat = reader.stat
-            before = await reader.read() if stat.size <= _DIFFED else None
+            before = await reader.read() if stat.size <= SHOWN else None
     except NoMountError:
         raise
     except PathNotFoundError:
