@@ -82,6 +82,44 @@ async def test_mounts_that_the_shell_shows_are_told_apart_from_those_of_the_tool
     assert shown.splitlines()[-1].startswith("- /data: ")
 
 
+@pytest.mark.parametrize(
+    ("of_files", "of_commands", "said"),
+    [
+        ("work/a", "work", "- /mine as {home}/a{start}; read-only holds for the file tools alone"),
+        ("work", "work/b", "- /mine/b as {home}{start}; read-only holds for the file tools alone"),
+    ],
+)
+@pytest.mark.parametrize("isolation", ["none", "bwrap"])
+async def test_what_commands_reach_by_another_path_is_not_said_to_be_out_of_their_reach(
+    tmp_path: Path, isolation: Any, of_files: str, of_commands: str, said: str
+) -> None:
+    for directory in (of_files, of_commands):
+        (tmp_path / directory).mkdir(parents=True, exist_ok=True)
+    (tmp_path / "work" / "b").mkdir(exist_ok=True)
+    mounts: dict[str, Any] = {"/mine": LocalFilesystem(tmp_path / of_files, read_only=True)}
+    sandbox = LocalSandbox(tmp_path / of_commands, isolation=isolation)
+    async with Workspace(mounts=mounts, sandbox=sandbox) as workspace:
+        text = await workspace.get_instructions()
+    home, start = ("/workspace", "") if isolation == "bwrap" else (".", ", from the directory that commands start in,")
+    assert "The shell has the same directories as the file tools here, at paths of its own:" in text
+    assert said.format(home=home, start=start) in text
+    assert "does not see" not in text
+    assert str(tmp_path) not in text
+
+
+async def test_a_read_only_mount_within_another_is_no_way_around_it(tmp_path: Path) -> None:
+    for directory in ("work", "manual/part"):
+        (tmp_path / directory).mkdir(parents=True)
+    mounts: dict[str, Any] = {
+        "/manual": LocalFilesystem(tmp_path / "manual", read_only=True),
+        "/part": LocalFilesystem(tmp_path / "manual/part", read_only=True),
+    }
+    async with Workspace(mounts=mounts, sandbox=LocalSandbox(tmp_path / "work", isolation="bwrap")) as workspace:
+        text = await workspace.get_instructions()
+    assert "- /manual (read-only)\n- /part (read-only)" in text
+    assert "file tools alone" not in text
+
+
 async def test_where_mounts_are_links_the_shell_has_other_paths(tmp_path: Path) -> None:
     for part in ("work", "notes", "files"):
         (tmp_path / part).mkdir()

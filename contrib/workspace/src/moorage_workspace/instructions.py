@@ -75,32 +75,56 @@ async def _of_unresolved(said: DynamicSandbox, context: RequestContext) -> str:
 
 
 def _of_mounts(mounts: Iterable[SandboxMount], sandbox: Sandbox) -> str:
-    """Which mounts the shell shows, and where, and which only the file tools reach."""
+    """Which mounts the shell shows, and where, which it reaches all the same, and which only the file tools reach."""
     shown: list[str] = []
+    reached: list[str] = []
     apart: list[str] = []
+    mounts = tuple(mounts)
+    held = {mount.source for mount in mounts if mount.read_only and mount.state is MountState.MOUNTED}
     for mount in mounts:
+        places = {host: place for host, place in sandbox.host_paths.items() if not (mount.read_only and host in held)}
+        overlaps = _overlaps(mount, places)
+        reached += overlaps
         if mount.state is MountState.MOUNTED:
             place = mount.path if mount.source is None else sandbox.host_paths.get(mount.source, mount.path)
             where = "" if place == mount.path else f" as {_spoken(place)}"
             notes = [note for note in ("read-only" if mount.read_only else "", mount.message) if note]
             shown.append(f"- {mount.path}{where}" + (f" ({', '.join(notes)})" if notes else ""))
-        else:
+        elif not overlaps:
             apart.append(f"- {mount.path}" + (f": {mount.message}" if mount.message else ""))
-    lines: list[str] = []
-    if shown:
-        lines += [
-            "The shell shows these directories of the file tools, at the same paths unless it says so:",
-            *shown,
-        ]
-    if apart:
-        lines += ["Only the file tools reach these; the shell does not see them:", *apart]
-    return "\n".join(lines)
+    headed = (
+        ("The shell shows these directories of the file tools, at the same paths unless it says so:", shown),
+        ("The shell has the same directories as the file tools here, at paths of its own:", reached),
+        ("Only the file tools reach these; the shell does not see them:", apart),
+    )
+    return "\n".join(line for head, lines in headed if lines for line in (head, *lines))
+
+
+def _overlaps(mount: SandboxMount, places: Mapping[str, str]) -> list[str]:
+    """What of a mount commands reach through another directory than its own, where the mount's rules do not hold.
+
+    ``places`` are the shell's paths of host directories that do not hold them.
+    """
+    mounted = mount.state is MountState.MOUNTED
+    if mount.source is None or (mounted and not mount.read_only):
+        return []
+    note = "; read-only holds for the file tools alone" if mount.read_only else ""
+    whole = None if mounted else _shown(mount.source, places)
+    if whole is not None:
+        return [f"- {mount.path} as {_spoken(whole)}{note}"]
+    source = PurePosixPath(mount.source)
+    within = [(PurePosixPath(host), place) for host, place in places.items()]
+    return [
+        f"- {PurePosixPath(mount.path) / host.relative_to(source)} as {_spoken(place)}{note}"
+        for host, place in within
+        if host.is_relative_to(source)
+    ]
 
 
 async def _of_one_filesystem(filesystem: Filesystem, sandbox: Sandbox) -> str:
     """Where the files of the tools are for a command."""
     source, read_only = await native_path(filesystem)
-    place = None if source is None else _shown(source, sandbox)
+    place = None if source is None else _shown(source, sandbox.host_paths)
     if place is None:
         return "The shell has files of its own: it does not see those of the file tools."
     name = _spoken(f"{place.rstrip('/')}/name")
@@ -108,10 +132,10 @@ async def _of_one_filesystem(filesystem: Filesystem, sandbox: Sandbox) -> str:
     return f"{text} Read-only holds for the file tools alone." if read_only else text
 
 
-def _shown(source: str, sandbox: Sandbox) -> str | None:
-    """The shell's path of a host directory, if the sandbox shows it or a directory above it."""
+def _shown(source: str, places: Mapping[str, str]) -> str | None:
+    """The shell's path of a host directory, if it has one for it or for a directory above it."""
     here = PurePosixPath(source)
-    for host, shown in sorted(sandbox.host_paths.items(), key=lambda pair: len(pair[0]), reverse=True):
+    for host, shown in sorted(places.items(), key=lambda pair: len(pair[0]), reverse=True):
         if here.is_relative_to(host):
             return "/".join([shown.rstrip("/"), *here.relative_to(host).parts])
     return None
